@@ -1,0 +1,138 @@
+"""The public calls: check the input, run the method, raise or report."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxrank import catalogue
+from jaxrank.comparisons import Comparisons
+from jaxrank.errors import (
+    ConvergenceError,
+    DataError,
+    NoFiniteOptimumError,
+    OptionError,
+    UndefinedScoreError,
+    UnsupportedDataError,
+)
+from jaxrank.fit import Fit, Status
+from jaxrank.ranker import NeedsPrior, Ranker
+from jaxrank.responses import Responses
+from jaxrank.result import Result
+
+_ERRORS = {
+    Status.MAX_STEPS: ConvergenceError,
+    Status.NO_FINITE_OPTIMUM: NoFiniteOptimumError,
+    Status.DISCONNECTED: NoFiniteOptimumError,
+    Status.UNDEFINED: UndefinedScoreError,
+    Status.HOST_LIMIT: ConvergenceError,
+}
+
+
+def fit(
+    data: Any,
+    method: str | Ranker = "bayes",
+    *,
+    R0: Any = None,
+    pairing: str = "aligned",
+    dtype: str | None = None,
+    seed: Any = 0,
+    on_failure: str = "raise",
+    **options: Any,
+) -> Result:
+    """Rank models by one method.
+
+    **data**: R as an array (L, M) or (L, M, N), `Responses`, a data frame in long form, or `Comparisons`.
+    **method**: an identifier of `catalogue` or a ranker. **options**: fields of the method, such as ``k=4``.
+    **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
+    **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.
+    **dtype**: "float32" or "float64"; the default follows JAX's configuration.
+    **seed**: integer or JAX key, for methods that draw random numbers.
+    **on_failure**: "raise" an error where the method did not converge or has no finite optimum, or "return" the
+    result with its status.
+
+    Returns a `Result`. Raises subclasses of `JaxrankError`.
+    """
+    if on_failure not in ("raise", "return"):
+        raise OptionError(f'on_failure={on_failure!r}; it must be "raise" or "return"')
+    if pairing not in ("aligned", "all"):
+        raise OptionError(f'pairing={pairing!r}; it must be "aligned" or "all"')
+    data = as_data(data)
+    ranker = prepare(method, data, R0, options)
+    with precision(dtype):
+        stat = ranker.statistic.of(data, pairing=pairing)
+        raw = run(ranker, stat, as_key(seed) if ranker.stochastic else None)
+        errors = None
+        raw = jax.tree.map(np.asarray, raw)
+    result = Result(fit=raw, ranker=ranker, method=method if isinstance(method, str) else type(method).__name__, data=data, dtype=dtype, pairing=pairing)
+    if on_failure == "raise" and result.status in _ERRORS:
+        raise _ERRORS[result.status](f"{result.method}: {result.explain()}")
+    return result
+
+
+def as_data(data: Any) -> Responses | Comparisons:
+    """Anything that the public calls accept, as `Responses` or `Comparisons`, with at least two models."""
+    if not isinstance(data, Responses | Comparisons):
+        data = Responses(data)
+    if len(data.models) < 2:
+        raise DataError(
+            "R has one model; a ranking needs at least two models (for the metrics of one model use jaxrank.evaluation)"
+        )
+    return data
+
+
+def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, options: dict[str, Any]) -> Ranker:
+    """The ranker, after it was checked that it can read the data."""
+    ranker = catalogue.make(method, **options)
+    name = method if isinstance(method, str) else type(method).__name__
+    if ranker.binary and isinstance(data, Responses) and not data.binary:
+        raise UnsupportedDataError(
+            f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
+            "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"
+        )
+    if isinstance(ranker, NeedsPrior):
+        ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
+    elif R0 is not None:
+        raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
+    return ranker
+
+
+@contextlib.contextmanager
+def precision(dtype: str | None) -> Any:
+    """Run in float32 or float64 whatever JAX's configuration says; None follows the configuration."""
+    if dtype is None:
+        yield
+        return
+    name = np.dtype(dtype).name
+    if name not in ("float32", "float64"):
+        raise OptionError(f'dtype={dtype!r}; it must be "float32" or "float64"')
+    with jax.enable_x64(name == "float64"):
+        yield
+
+
+def as_key(seed: Any) -> jax.Array:
+    """A JAX key from an integer or a key."""
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        return seed
+    if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.shape == (2,):
+        return jax.random.wrap_key_data(seed)
+    if isinstance(seed, int | np.integer):
+        return jax.random.key(int(seed))
+    raise OptionError(f"seed must be an integer or a JAX key, not {type(seed).__name__}")
+
+
+def run(ranker: Ranker, stat: Any, key: Any = None) -> Fit:
+    """One fit: compiled once for every shape of statistic, or on the host."""
+    if ranker.host:
+        return ranker(stat, key=key)
+    return _compiled(ranker, stat, key)
+
+
+@eqx.filter_jit
+def _compiled(ranker: Ranker, stat: Any, key: Any) -> Fit:
+    return ranker(stat, key=key)

@@ -1,0 +1,54 @@
+"""Methods that score each model from its own outcomes: mean accuracy and its weighted forms."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.fit import Fit, Status, exact_fit
+from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.statistics import Counts
+
+
+class Average(Ranker, HasStandardErrors):
+    """Mean accuracy: the mean over questions of the share of successful trials.
+
+    **Model** s_l = 1/M sum_m k_lm / n_lm [hariri2026ranking, eq. 20].
+    **Reads** counts. With unequal numbers of trials every observed question still weighs the same.
+    **Scores** in [0, 1] for binary outcomes, [0, C] for categories 0..C; not centred.
+    **Fields** ``pooled``: True gives the share of all trials, whatever the question; default False.
+    **Standard errors** (1 + C + N)/N times the posterior standard deviation of Bayes@N with a uniform prior
+    [hariri2026dont], question by question.
+    **Status** always converged.
+    **Departs** in nothing.
+    """
+
+    statistic: ClassVar[type] = Counts
+    pooled: bool = choice(False)
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        if self.pooled:
+            weight = stat.observed * stat.trials
+            scores = jnp.sum(weight * stat.means, axis=-1) / jnp.sum(weight, axis=-1)
+        else:
+            scores = stat.mean_over_questions(stat.means)
+        return exact_fit(scores, jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED))
+
+    def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
+        n_categories = stat.categories.shape[-1]
+        grade = jnp.arange(n_categories, dtype=stat.categories.dtype)
+        n = stat.trials
+        total = n + n_categories
+        share = (stat.categories + 1) / total[..., None]
+        mean = jnp.sum(share * grade, axis=-1)
+        variance = (jnp.sum(share * grade**2, axis=-1) - mean**2) / (total + 1)
+        scale = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
+        weight = stat.observed * (n if self.pooled else 1)
+        return jnp.sqrt(jnp.sum(stat.observed * (weight / jnp.maximum(stat.questions, 1) * scale) ** 2 * variance, axis=-1)) / jnp.sum(
+            weight, axis=-1
+        ) if self.pooled else jnp.sqrt(jnp.sum(stat.observed * scale**2 * variance, axis=-1)) / jnp.sum(stat.observed, axis=-1)
+
+
+ENTRIES = (Entry("avg", Average, source="hariri2026ranking", published=True),)

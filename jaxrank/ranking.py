@@ -1,0 +1,139 @@
+"""From scores to ranks, and how far two rankings agree. All on device, all mapped over leading axes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.errors import OptionError
+
+RankMethod = Literal["competition", "competition_max", "dense", "average"]
+RANK_METHODS = ("competition", "competition_max", "dense", "average")
+
+
+def rank_scores(
+    scores: Float[Array, "*batch models"], method: RankMethod = "competition", resolution: Any = 0.0
+) -> Array:
+    """Ranks of scores, 1 is best; sorted neighbours whose scores differ by ``resolution`` or less tie.
+
+    **scores**: (..., L), higher is better; NaN gets rank 0 (no rank), infinities are ordinary values.
+    **method**: ties get "competition" 1 2 2 4, "competition_max" 1 3 3 4, "dense" 1 2 2 3, "average" 1 2.5 2.5 4.
+    **resolution**: scalar or (...,), 0 or more.
+
+    Returns int32 (..., L), floats for "average".
+    """
+    if method not in RANK_METHODS:
+        raise OptionError(f"method={method!r} is not a way to rank ties; choose one of {', '.join(RANK_METHODS)}")
+    s = jnp.asarray(scores)
+    s = s if jnp.issubdtype(s.dtype, jnp.floating) else s.astype(jnp.zeros(()).dtype)
+    head = tie_heads(s, resolution)
+    known = ~jnp.isnan(s)
+    above = known[..., None, :] & (head[..., None, :] > head[..., :, None])
+    same = known[..., None, :] & (head[..., None, :] == head[..., :, None])
+    if method == "dense":
+        first = above & _first_of_group(head, known)[..., None, :]
+        rank = 1 + jnp.sum(first, axis=-1, dtype=jnp.int32)
+    else:
+        best = 1 + jnp.sum(above, axis=-1, dtype=jnp.int32)
+        size = jnp.sum(same, axis=-1, dtype=jnp.int32)
+        if method == "competition":
+            rank = best
+        elif method == "competition_max":
+            rank = best + size - 1
+        else:
+            rank = best + (size - 1) / 2
+    return jnp.where(known, rank, 0).astype(rank.dtype)
+
+
+def tie_heads(scores: Float[Array, "*batch models"], resolution: Any = 0.0) -> Float[Array, "*batch models"]:
+    """The best score of each model's group of ties: equal for tied models, in the order of the scores."""
+    s = jnp.asarray(scores)
+    gap = jnp.asarray(resolution, s.dtype)[..., None, None]
+    mine, other = s[..., :, None], s[..., None, :]
+    follows = jnp.any((other > mine) & (other - mine <= gap), axis=-1)  # a neighbour just above: not a head
+    candidates = jnp.where(~follows[..., None, :] & (other >= mine), other, jnp.inf)
+    return jnp.where(jnp.isnan(s), s, jnp.min(candidates, axis=-1))
+
+
+def _first_of_group(head: Array, known: Array) -> Array:
+    n = head.shape[-1]
+    earlier = jnp.tril(jnp.ones((n, n), bool), -1) & known[..., None, :] & (head[..., None, :] == head[..., :, None])
+    return known & ~jnp.any(earlier, axis=-1)
+
+
+def kendall_tau(a: Any, b: Any) -> Array:
+    """Kendall's tau-b with ties, over the last axis of two score or rank arrays (..., L), broadcast together.
+
+    NaN where either input is constant or holds NaN. Source: Kendall (1945), "The treatment of ties in ranking problems".
+    """
+    x, y = _signs(a), _signs(b)
+    return _bounded(_inner(x, y), _inner(x, x), _inner(y, y), a, b)
+
+
+def spearman(a: Any, b: Any) -> Array:
+    """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant."""
+    x, y = _centred_ranks(a), _centred_ranks(b)
+    dot = lambda u, v: jnp.sum(u * v, axis=-1)
+    return _bounded(dot(x, y), dot(x, x), dot(y, y), a, b)
+
+
+def weighted_tau(a: Any, b: Any) -> Array:
+    """Kendall's tau weighted towards the top: a pair weighs 1/r + 1/s for the (1-based) ranks r, s of its members,
+    averaged over ranking by ``a`` (ties by ``b``) and by ``b`` (ties by ``a``). Over the last axis; higher is better.
+
+    Source: Vigna (2015), "A weighted correlation index for rankings with ties", additive hyperbolic weighing.
+    """
+    a, b = _floats(a), _floats(b)
+    x, y = _signs(a), _signs(b)
+    total = 0.0
+    for first, second in ((a, b), (b, a)):
+        weight = 1 / (1 + _places(first, second))
+        w = weight[..., :, None] + weight[..., None, :]
+        total = total + _bounded(_inner(x * w, y), _inner(x * w, x), _inner(y * w, y), a, b) / 2
+    return total
+
+
+def top_k_overlap(a: Any, b: Any, k: int) -> Array:
+    """Share of the top k of ``a`` that is in the top k of ``b``; ties at the border count in. In [0, 1]."""
+    in_a = rank_scores(a) <= k
+    in_b = rank_scores(b) <= k
+    return jnp.sum(in_a & in_b, axis=-1) / jnp.maximum(jnp.sum(in_a, axis=-1), jnp.sum(in_b, axis=-1))
+
+
+def _floats(a: Any) -> Array:
+    a = jnp.asarray(a)
+    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.zeros(()).dtype)
+
+
+def _signs(a: Any) -> Array:
+    a = _floats(a)
+    return jnp.sign(a[..., :, None] - a[..., None, :])
+
+
+def _inner(x: Array, y: Array) -> Array:
+    return jnp.sum(x * y, axis=(-2, -1)) / 2
+
+
+def _bounded(dot: Array, xx: Array, yy: Array, a: Any, b: Any) -> Array:
+    tau = jnp.clip(dot / jnp.sqrt(xx) / jnp.sqrt(yy), -1, 1)
+    return jnp.where((xx > 0) & (yy > 0), tau, jnp.nan)
+
+
+def _centred_ranks(a: Any) -> Array:
+    r = rank_scores(_floats(a), "average")
+    return r - jnp.mean(r, axis=-1, keepdims=True)
+
+
+def _places(first: Array, second: Array) -> Array:
+    """0-based place of each entry in falling order of ``first``, ties by ``second``, then by index from the last."""
+    f, g = jnp.broadcast_arrays(first, second)
+    better = f[..., None, :] > f[..., :, None]
+    same = f[..., None, :] == f[..., :, None]
+    better_tie = g[..., None, :] > g[..., :, None]
+    same_tie = g[..., None, :] == g[..., :, None]
+    later = jnp.triu(jnp.ones((f.shape[-1],) * 2, bool), 1)
+    return jnp.sum(better | (same & (better_tie | (same_tie & later))), axis=-1)
+
+
