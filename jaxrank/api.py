@@ -21,7 +21,7 @@ from jaxrank.errors import (
     UnsupportedDataError,
 )
 from jaxrank.fit import Fit, Status
-from jaxrank.ranker import NeedsPrior, Ranker
+from jaxrank.ranker import ChecksData, NeedsPrior, Ranker
 from jaxrank.responses import Responses
 from jaxrank.result import Result
 
@@ -99,6 +99,8 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
         ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
     elif R0 is not None:
         raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
+    if isinstance(ranker, ChecksData):
+        ranker.check(data)
     return ranker
 
 

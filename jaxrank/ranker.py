@@ -54,6 +54,14 @@ class NeedsPrior(eqx.Module):
         """A copy that holds the prior made from R0, ints (M, D) shared by the models or (L, M, D), checked against data."""
 
 
+class ChecksData(eqx.Module):
+    """Mixin of rankers that can tell from the data and their options that they would be undefined or misleading."""
+
+    @abc.abstractmethod
+    def check(self, data: Any) -> None:
+        """Raise a `JaxrankError` naming the option, the value and the remedy, or warn; called before a run, on the host."""
+
+
 def number(default: Any = None, **kwargs: Any) -> Any:
     """A numeric option: kept as a NumPy array, so that it is traced and a sweep does not compile again."""
     return eqx.field(default=None if default is None else np.asarray(default, float), converter=_as_number, **kwargs)
