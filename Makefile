@@ -1,0 +1,52 @@
+# Every target makes the virtual environment it needs in .venv; the only requirements are python3 and pip.
+PYTHON ?= python3
+JOBS ?= auto
+BIN := .venv/bin
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench lint format install dev clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: .venv/base ## rank the 58 models of the bundled data with 95 % intervals
+	$(BIN)/jaxrank demo
+
+test: .venv/dev ## the tests, without the slow ones
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
+
+test-all: .venv/dev ## all tests
+	$(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+bench: .venv/dev ## the benchmarks of experiments/benchmarks, one after the other
+	@set -e; for script in experiments/benchmarks/*.py; do \
+		[ -e "$$script" ] || { echo "experiments/benchmarks holds no script"; break; }; \
+		echo "== $$script"; $(BIN)/python "$$script"; done
+
+lint: .venv/dev ## ruff and pyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: .venv/dev ## let ruff lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+install: .venv/base ## the library alone, in .venv
+dev: .venv/dev ## the library with everything that tests and docs need, in .venv
+
+clean: ## remove the virtual environment and all caches
+	rm -rf .venv .cache .pytest_cache .ruff_cache build dist
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv || { rm -rf .venv && $(PYTHON) -m pip install -q --target .cache/virtualenv virtualenv \
+		&& PYTHONPATH=.cache/virtualenv $(PYTHON) -m virtualenv -q .venv; }
+
+.venv/base: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@

@@ -1,0 +1,26 @@
+"""Settings of the whole suite: compiled code is kept between runs, and broadcasting over ranks is an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+# Environment variables rather than jax.config, so that the command line's processes inherit them.
+ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
+
+import jax  # noqa: E402  (reads the environment)
+import pytest  # noqa: E402
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(autouse=True)
+def _rank_promotion(request: pytest.FixtureRequest) -> Iterator[None]:
+    """``@pytest.mark.rank_promotion("allow")`` for tests of third-party code that broadcasts over ranks."""
+    marker = request.node.get_closest_marker("rank_promotion")
+    with jax.numpy_rank_promotion(marker.args[0] if marker else "raise"):
+        yield
