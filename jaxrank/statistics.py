@@ -87,7 +87,7 @@ class Counts(eqx.Module):
         """Mean category value of each cell (the success rate of binary data); 0 where nothing was observed."""
         grade = jnp.arange(self.categories.shape[-1], dtype=self.categories.dtype)
         n = self.trials
-        total = jnp.sum(self.categories * grade, axis=-1)
+        total = jnp.matmul(self.categories, grade, precision=HIGHEST)
         return jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
 
     def mean_over_questions(self, values: Float[Array, "models questions"]) -> Float[Array, " models"]:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.fit import Fit, Status, exact_fit
 from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
-from jaxrank.statistics import Counts
+from jaxrank.statistics import HIGHEST, Counts
 
 
 class Average(Ranker, HasStandardErrors):
@@ -42,11 +42,11 @@ class Average(Ranker, HasStandardErrors):
         n = stat.trials
         total = n + n_categories
         share = (stat.categories + 1) / total[..., None]
-        mean = jnp.sum(share * grade, axis=-1)
-        variance = (jnp.sum(share * grade**2, axis=-1) - mean**2) / (total + 1)
+        mean = jnp.matmul(share, grade, precision=HIGHEST)
+        variance = (jnp.matmul(share, grade**2, precision=HIGHEST) - mean**2) / (total + 1)
         scale = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
         weight = stat.observed * (n if self.pooled else 1)
-        return jnp.sqrt(jnp.sum(stat.observed * (weight / jnp.maximum(stat.questions, 1) * scale) ** 2 * variance, axis=-1)) / jnp.sum(
+        return jnp.sqrt(jnp.sum(stat.observed * (weight / jnp.maximum(stat.questions, 1)[None, :] * scale) ** 2 * variance, axis=-1)) / jnp.sum(
             weight, axis=-1
         ) if self.pooled else jnp.sqrt(jnp.sum(stat.observed * scale**2 * variance, axis=-1)) / jnp.sum(stat.observed, axis=-1)
 
