@@ -1,6 +1,6 @@
 """jaxrank: rank models from repeated trials or battles, with honest uncertainty, one table or 100,000 replicates."""
 
-from jaxrank import errors, methods
+from jaxrank import errors, methods, priors
 from jaxrank.api import fit
 from jaxrank.catalogue import catalogue, entries
 from jaxrank.comparisons import Comparisons

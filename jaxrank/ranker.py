@@ -64,7 +64,7 @@ class ChecksData(eqx.Module):
 
 def number(default: Any = None, **kwargs: Any) -> Any:
     """A numeric option: kept as a NumPy array, so that it is traced and a sweep does not compile again."""
-    return eqx.field(default=None if default is None else np.asarray(default, float), converter=_as_number, **kwargs)
+    return eqx.field(default=default, converter=_as_number, **kwargs)
 
 
 def _as_number(value: Any) -> Any:

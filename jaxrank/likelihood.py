@@ -1,0 +1,115 @@
+"""``Likelihood``: a model of the data, written once and read three ways (ML, MAP, posterior sampling)."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxrank.priors import Prior
+from jaxrank.solve.linear import inverse_spd, solve_spd
+from jaxrank.solve.newton import Newton, Solution
+
+
+class Likelihood(eqx.Module):
+    """A likelihood of one strength per model, theta (L,), and ``n_extra`` further parameters, as one flat vector.
+
+    Theta enters through differences only: it is kept at mean zero within each group of models that the data compare.
+    """
+
+    statistic: ClassVar[type]
+
+    @property
+    @abc.abstractmethod
+    def n_extra(self) -> int:
+        """Number of parameters behind the L strengths."""
+
+    @abc.abstractmethod
+    def log_prob(self, params: Float[Array, " n"], stat: Any) -> Float[Array, ""]:
+        """Log probability of the data, without constants that hold no parameter."""
+
+    @abc.abstractmethod
+    def parts(self, params: Float[Array, " n"], stat: Any) -> tuple[Array, Array, Array]:
+        """Minus ``log_prob`` with its gradient (n,) and second derivative (n, n), in closed form."""
+
+    @abc.abstractmethod
+    def start(self, stat: Any) -> Float[Array, " n"]:
+        """A point from which Newton's method converges."""
+
+
+def maximise(
+    likelihood: Likelihood,
+    prior: Prior,
+    solver: Newton,
+    stat: Any,
+    together: Bool[Array, "models models"],
+    alive: Any,
+) -> Solution:
+    """Maximum of the likelihood, or of the posterior: the prior is on theta centred over all models.
+
+    ``together[i, j]``: the models whose differences the data determine; theta has mean zero in each such group (with a
+    proper prior that is everyone). ``alive`` False: no finite optimum, nothing is done.
+    """
+    n_models = together.shape[0]
+    start = likelihood.start(stat)
+    gauge = _gauge(together, start)
+
+    def objective_at(smoothing: Any):
+        def objective(x: Array) -> tuple[Array, Array, Array]:
+            value, gradient, curvature = likelihood.parts(x, stat)
+            if prior.proper:
+                t = x[:n_models] - jnp.mean(x[:n_models])
+                value = value + prior.penalty(t, smoothing)
+                slope = prior.slope(t, smoothing)
+                bend = prior.bend(t, smoothing)
+                spread = jnp.diag(bend) - (bend[:, None] + bend[None, :] - jnp.mean(bend)) / n_models
+                gradient = gradient.at[:n_models].add(slope - jnp.mean(slope))
+                curvature = curvature.at[:n_models, :n_models].add(spread)
+            return value, gradient, curvature
+
+        return objective
+
+    def solve(curvature: Array, gradient: Array) -> Array:
+        return solve_spd(curvature + _scale(curvature) * gauge, gradient)
+
+    if len(prior.smoothings) == 1:
+        return solver(objective_at(prior.smoothings[0]), start, alive, solve)
+
+    def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array]]:
+        solution = solver(objective_at(smoothing), x, alive, solve)
+        return solution.params, (solution.status, solution.steps)
+
+    params, (status, steps) = jax.lax.scan(stage, start, jnp.asarray(prior.smoothings, start.dtype))
+    return Solution(params, status[-1], jnp.sum(steps))
+
+
+def covariance(
+    likelihood: Likelihood, prior: Prior, params: Float[Array, " n"], stat: Any, together: Bool[Array, "models models"]
+) -> Float[Array, "n n"]:
+    """Inverse observed information at ``params``, of theta centred within each group that the data compare."""
+    n_models = together.shape[0]
+    _, _, curvature = likelihood.parts(params, stat)
+    if prior.proper:
+        bend = prior.bend(params[:n_models] - jnp.mean(params[:n_models]), prior.smoothings[-1])
+        spread = jnp.diag(bend) - (bend[:, None] + bend[None, :] - jnp.mean(bend)) / n_models
+        curvature = curvature.at[:n_models, :n_models].add(spread)
+    gauge = _gauge(together, params)
+    scale = _scale(curvature)
+    return inverse_spd(curvature + scale * gauge) - gauge / scale
+
+
+def _gauge(together: Array, like: Array) -> Array:
+    """(n, n): the projector onto constants within each group, zero on the extra parameters."""
+    projector = together / jnp.sum(together, axis=1, keepdims=True)
+    pad = like.shape[0] - together.shape[0]
+    return jnp.pad(projector.astype(like.dtype), ((0, pad), (0, pad)))
+
+
+def _scale(curvature: Array) -> Array:
+    """Size of the curvature, so that the gauge does not worsen the condition."""
+    size = jnp.mean(jnp.diagonal(curvature))
+    return jnp.where((size > 0) & jnp.isfinite(size), size, 1)

@@ -1,0 +1,137 @@
+"""Paired comparison models fitted by Newton's method: Bradley-Terry, Davidson, Rao-Kupper, ML and MAP."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.fit import Fit
+from jaxrank.pair_likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
+from jaxrank.paired_fit import PairedModel, fit_paired, paired_covariance
+from jaxrank.priors import Flat, Prior, as_prior
+from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.solve.newton import Newton
+from jaxrank.statistics import Pairs
+
+
+class BradleyTerry(Ranker, HasStandardErrors, PairedModel):
+    """Bradley-Terry strengths from wins; ties are dropped, or count half a win to each side.
+
+    **Model** Pr(i > j) = sigmoid(theta_i - theta_j) [bradleyterry1952]; maximum likelihood, or with ``prior`` the
+    maximum of the posterior [hunter2004].
+    **Reads** pairs.
+    **Scores** log-strengths theta, mean 0 over models.
+    **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
+    ``ties``: "drop" (default) or "half".  ``pseudo``: draws added to every compared pair, half a win to each side;
+    default 0.  ``separation``: what scores are where no finite optimum exists: "raise" (default; NaN in a batch),
+    "nan", or "extend" (strong components in their order of dominance, maximum likelihood inside each; distances between
+    components are then arbitrary, their order is not).  ``solver``: Newton.
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED`` where
+    it falls apart, ``MAX_STEPS``. With no decisive comparison at all every model ties at 0. A proper prior always has an
+    optimum.
+    **Departs** scores are logarithms; the source papers use strengths exp(theta).
+    """
+
+    statistic: ClassVar[type] = Pairs
+    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
+    ties: str = choice("drop")
+    pseudo: Any = number(0.0)
+    separation: str = choice("raise")
+    solver: Newton = eqx.field(default=Newton())
+
+    @property
+    def likelihood(self) -> BradleyTerryLikelihood:
+        return BradleyTerryLikelihood()
+
+    def read(self, stat: Pairs) -> Pairs:
+        wins = stat.wins + stat.ties / 2 if self.ties == "half" else stat.wins
+        compared = (stat.total > 0).astype(wins.dtype)
+        return Pairs(wins + jnp.asarray(self.pseudo, wins.dtype) / 2 * compared, jnp.zeros_like(stat.ties))
+
+    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
+        return fit_paired(self, stat)
+
+    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
+        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
+
+
+class Davidson(Ranker, HasStandardErrors, PairedModel):
+    """Bradley-Terry strengths with ties: Davidson's model, tie parameter estimated.
+
+    **Model** Pr(i > j) : Pr(j > i) : Pr(tie) = pi_i : pi_j : nu sqrt(pi_i pi_j), pi = exp(theta) [davidson1970].
+    **Reads** pairs.
+    **Scores** log-strengths theta, mean 0 over models.
+    **Fields** ``prior``, ``separation``, ``solver`` as in `BradleyTerry`; the prior is on theta, nu has none. "extend"
+    gives NaN where a tie parameter that runs off is the reason.
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins and ties is not strongly connected, or where potentials exist
+    that put every win at a distance of at least 1 and every tie within 1 (nu and the strengths then run off together);
+    ``DISCONNECTED``; ``MAX_STEPS``. Without ties nu is 0, and the model is Bradley-Terry's. With nothing but ties every
+    model ties at 0 and nu is infinite.
+    **Params** ``nu``.
+    **Departs** in nothing.
+    """
+
+    statistic: ClassVar[type] = Pairs
+    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
+    separation: str = choice("raise")
+    solver: Newton = eqx.field(default=Newton())
+
+    @property
+    def likelihood(self) -> DavidsonLikelihood:
+        return DavidsonLikelihood()
+
+    def read(self, stat: Pairs) -> Pairs:
+        return stat
+
+    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
+        return fit_paired(self, stat)
+
+    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
+        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
+
+
+class RaoKupper(Ranker, HasStandardErrors, PairedModel):
+    """Bradley-Terry strengths with ties: the Rao-Kupper threshold model.
+
+    **Model** Pr(i > j) = pi_i / (pi_i + kappa pi_j), Pr(tie) = the rest, kappa >= 1 [raokupper1967].
+    **Reads** pairs.
+    **Scores** log-strengths theta, mean 0 over models.
+    **Fields** ``tie_strength``: kappa, >= 1, default 1.1 as published; None estimates it.  ``prior``, ``separation``,
+    ``solver`` as in `BradleyTerry`.
+    **Status** as `BradleyTerry` for a fixed kappa (a tie links both ways), as `Davidson` for an estimated one. Without
+    ties an estimated kappa is 1.
+    **Params** ``kappa``.
+    **Departs** in nothing.
+    """
+
+    statistic: ClassVar[type] = Pairs
+    tie_strength: Any = number(1.1)
+    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
+    separation: str = choice("raise")
+    solver: Newton = eqx.field(default=Newton())
+
+    @property
+    def likelihood(self) -> RaoKupperLikelihood:
+        return RaoKupperLikelihood(self.tie_strength)
+
+    def read(self, stat: Pairs) -> Pairs:
+        return stat
+
+    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
+        return fit_paired(self, stat)
+
+    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
+        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
+
+
+ENTRIES = (
+    Entry("bradley_terry", BradleyTerry, source="bradleyterry1952", published=True),
+    Entry("bradley_terry_map", BradleyTerry, source="hunter2004", options={"prior": 1.0}, published=True),
+    Entry("bradley_terry_davidson", Davidson, source="davidson1970", published=True),
+    Entry("bradley_terry_davidson_map", Davidson, source="davidson1970", options={"prior": 1.0}, published=True),
+    Entry("rao_kupper", RaoKupper, source="raokupper1967", published=True),
+    Entry("rao_kupper_map", RaoKupper, source="raokupper1967", options={"prior": 1.0}, published=True),
+)
