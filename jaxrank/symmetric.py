@@ -1,0 +1,109 @@
+"""Elementary symmetric polynomials of positive numbers, with first and second log-derivatives, for all orders at once.
+
+``e_t(x)`` sums the products of x over all subsets of size t; its first two log-derivatives are the probabilities that one
+item, and that two items, belong to a subset drawn in proportion to its product. The usual recursion adds one item at a
+time and keeps no derivatives. Here e_t is read off the generating function prod_i (1 + x_i z) by a discrete Fourier
+transform on the circle |z| = r at whose radius the independent draws with odds x_i r have mean size t [hong2013 for the
+transform of a Poisson-binomial distribution]. With more than L nodes the sum is exact, whatever the radius; at this radius
+every term is at most 1, the result is of the order of 1/sqrt(L), and no digit is lost to cancellation. The work is the
+same O(L^2) for every order, but it is one array expression, and the second derivatives are one matrix product.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+_BISECTIONS = 14
+
+
+class Symmetric(NamedTuple):
+    """log e_t and what its derivatives are made of, for T orders, K nodes of the circle and L items.
+
+    **log_e** (T,).  **inclusion** (T, L): probability that an item is in a subset of size t.
+    **real, imag** (T, K, L): factors g with joint inclusion of i and j (i other than j) = sum_k Re(weight_k g_ki g_kj).
+    **weight_real, weight_imag** (T, K).
+    """
+
+    log_e: Float[Array, " orders"]
+    inclusion: Float[Array, "orders items"]
+    real: Float[Array, "orders nodes items"]
+    imag: Float[Array, "orders nodes items"]
+    weight_real: Float[Array, "orders nodes"]
+    weight_imag: Float[Array, "orders nodes"]
+
+
+def log_symmetric(
+    log_x: Float[Array, "orders items"], sizes: Float[Array, " orders"], present: Bool[Array, " items"]
+) -> Symmetric:
+    """The symmetric polynomial of order ``sizes[t]`` in exp(log_x[t]), over the ``present`` items, for every t.
+
+    An order above the number of present items gives finite values without meaning (its polynomial is zero): the caller
+    leaves it out. Differentiable in ``log_x``.
+    """
+    n_items = log_x.shape[-1]
+    n_present = jnp.maximum(jnp.sum(present), 1).astype(log_x.dtype)
+    sizes = jnp.asarray(sizes, log_x.dtype)
+    shift = _log_radius(jax.lax.stop_gradient(log_x), jnp.clip(sizes, 0.5, n_present - 0.5), present, n_present)
+    logits = log_x + shift[:, None]
+    q = jnp.where(present, jax.nn.sigmoid(logits), 0)[:, None, :]
+
+    cosine, sine, share, angle = (jnp.asarray(v, log_x.dtype) for v in _nodes(n_items))
+    cosine, sine = cosine[:, None], sine[:, None]
+    modulus2 = 1 - 2 * q * (1 - q) * (1 - cosine)
+    # The number of nodes is odd, so no node is -1 and the modulus is never zero.
+    log_modulus = jnp.sum(jnp.log(modulus2), axis=-1) / 2
+    turn = jnp.sum(jnp.arctan2(q * sine, 1 - q + q * cosine), axis=-1) - sizes[:, None] * angle
+    amplitude = share * jnp.exp(log_modulus)
+    probability = jnp.sum(amplitude * jnp.cos(turn), axis=-1)
+    total = jnp.sum(jnp.where(present, jax.nn.softplus(logits), 0), axis=-1)
+    log_e = jnp.log(probability) + total - sizes * shift
+
+    weight_real = amplitude * jnp.cos(turn) / probability[:, None]
+    weight_imag = amplitude * jnp.sin(turn) / probability[:, None]
+    real = q * ((1 - q) * cosine + q) / modulus2
+    imag = q * (1 - q) * sine / modulus2
+    inclusion = jnp.sum(weight_real[..., None] * real - weight_imag[..., None] * imag, axis=1)
+    return Symmetric(log_e, inclusion, real, imag, weight_real, weight_imag)
+
+
+def joint_inclusion(s: Symmetric, factor: Float[Array, " orders"]) -> Float[Array, "items items"]:
+    """``sum_t factor[t] * Pr(i and j are in a subset of size t)``; the diagonal holds the inclusion of i."""
+    n_items = s.real.shape[-1]
+    a, b = (factor[:, None] * w for w in (s.weight_real, s.weight_imag))
+    left = jnp.concatenate([a[..., None] * s.real - b[..., None] * s.imag, -a[..., None] * s.imag - b[..., None] * s.real])
+    right = jnp.concatenate([s.real, s.imag])
+    flat = (-1, n_items)
+    both = jnp.matmul(left.reshape(flat).T, right.reshape(flat), precision=jax.lax.Precision.HIGHEST)
+    single = jnp.sum(factor[:, None] * s.inclusion, axis=0)
+    eye = jnp.eye(n_items, dtype=bool)
+    return jnp.where(eye, jnp.diag(single), (both + both.T) / 2)
+
+
+def _nodes(n_items: int) -> tuple[np.ndarray, ...]:
+    """Cosine, sine, weight and angle of the nodes in the upper half circle; an odd number above n_items on the whole."""
+    n = n_items + 1 + n_items % 2
+    k = np.arange(n // 2 + 1)
+    angle = 2 * np.pi * k / n
+    return np.cos(angle), np.sin(angle), np.where(k == 0, 1, 2) / n, angle
+
+
+def _log_radius(log_x: Array, target: Array, present: Array, n_present: Array) -> Array:
+    """The shift at which the chances sigmoid(log_x + shift) sum to ``target``, by bisection; it need not be accurate."""
+    centre = jnp.log(target) - jnp.log(n_present - target)
+    low = centre - jnp.max(jnp.where(present, log_x, -jnp.inf), axis=-1, initial=-1e3)
+    high = centre - jnp.min(jnp.where(present, log_x, jnp.inf), axis=-1, initial=1e3)
+
+    def halve(_: int, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = bounds
+        middle = (low + high) / 2
+        chance = jnp.where(present, jax.nn.sigmoid(log_x + middle[:, None]), 0)
+        below = jnp.sum(chance, axis=-1) < target
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, (low, high))
+    return (low + high) / 2
