@@ -1,0 +1,188 @@
+"""Columns of a table of results: which is which, and their values as codes into a short list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxrank.errors import DataError, OptionError
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "model": ("model", "model_name", "model_id", "system", "alias"),
+    "question": (
+        "question",
+        "question_id",
+        "item",
+        "item_id",
+        "problem",
+        "problem_id",
+        "prompt_id",
+        "task_id",
+        "instance_id",
+        "doc_id",
+        "sample_id",
+        "id",
+    ),
+    "trial": ("trial", "epoch", "seed", "run", "run_number", "repeat", "attempt", "sample"),
+    "score": ("correct", "is_correct", "score", "acc", "passed", "resolved", "reward", "score_binarized", "success"),
+}
+
+_TRUE = ("true", "t", "yes", "y", "correct", "c", "right", "pass", "passed", "success", "solved", "resolved", "ok")
+_FALSE = ("false", "f", "no", "n", "incorrect", "i", "wrong", "fail", "failed", "failure", "unsolved", "unresolved")
+_MISSING = ("", "na", "n/a", "nan", "null", "none", "missing", "-")
+WORDS: dict[str, float] = {
+    **dict.fromkeys(_TRUE, 1.0),
+    **dict.fromkeys(_FALSE, 0.0),
+    **dict.fromkeys(_MISSING, math.nan),
+}
+
+
+class Column(NamedTuple):
+    """One column: ``values[codes[row]]`` is the value of a row; code -1 is a null. ``values`` are distinct."""
+
+    codes: np.ndarray
+    values: list[Any]
+
+    def first_row(self, code: int) -> int:
+        """The first row (from 0) that holds the value of this code."""
+        return int(np.argmax(self.codes == code))
+
+
+class _Places(dict):
+    """Numbers new keys 0, 1, ... in order of appearance."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = place = len(self)
+        return place
+
+
+class Coder:
+    """Builds a `Column` from batches of Python values, in order of appearance."""
+
+    def __init__(self) -> None:
+        self._places = _Places()
+        self._batches: list[np.ndarray] = []
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Append a batch of values. True, 1 and 1.0 are one value; values that cannot be hashed become text."""
+        try:
+            codes = np.fromiter(map(self._places.__getitem__, values), np.int64, len(values))
+        except TypeError:
+            codes = np.fromiter(map(self._places.__getitem__, map(_hashable, values)), np.int64, len(values))
+        self._batches.append(codes)
+
+    def column(self) -> Column:
+        codes = np.concatenate(self._batches) if self._batches else np.zeros(0, np.int64)
+        values = list(self._places)
+        nulls = [i for i, v in enumerate(values) if _null(v)]
+        if nulls:
+            codes[np.isin(codes, nulls)] = -1
+        return Column(codes, values)
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+def code(values: Iterable[Any]) -> Column:
+    """A `Column` from any Python values."""
+    coder = Coder()
+    coder.add(values if isinstance(values, list | tuple) else list(values))
+    return coder.column()
+
+
+def code_arrow(array: Any) -> Column:
+    """A `Column` from a pyarrow Array or ChunkedArray, by arrow's own dictionary encoding."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(array.type):
+        return code(array.to_pylist())
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
+    raw = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    # A dictionary may repeat values, hold unused ones or nulls: code its few entries again.
+    entries = code(array.dictionary.to_pylist())
+    codes = np.append(entries.codes, -1)[raw]
+    used = np.unique(codes[codes >= 0])
+    if len(used) == len(entries.values):
+        return Column(codes, entries.values)
+    place = np.full(len(entries.values) + 1, -1)
+    place[used] = np.arange(len(used))
+    return Column(place[codes], [entries.values[i] for i in used])
+
+
+def _null(value: Any) -> bool:
+    # pandas.NA and NaT are not equal to themselves in a way that bool() can read.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def find(
+    role: str, name: str | None, available: Sequence[str], *, required: bool = True, where: str = ""
+) -> str | None:
+    """The column that plays ``role``: the one named by the caller, else the first alias (ignoring case and blanks).
+
+    Raises `DataError` that lists the columns when it is required and absent.
+    """
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"{role}={name!r}; it must be the name of a column")
+    if name is not None and name in available:
+        return name
+    plain = {str(c).strip().lower(): c for c in reversed(list(available))}
+    if name is None or name == role:
+        for alias in ALIASES[role]:
+            if alias in plain:
+                return plain[alias]
+    if not required and (name is None or name == role):
+        return None
+    wanted = f"no column {name!r}" if name is not None and name != role else f"no {role} column"
+    known = ", ".join(map(str, available)) or "none"
+    raise DataError(
+        f"{where}{wanted}; the columns are {known}. "
+        f"Name it with {role}=..., or call it one of {', '.join(ALIASES[role])}"
+    )
+
+
+def score_of(value: Any) -> float:
+    """The score of one value, NaN where missing (null, -1 or a word such as "NA"); ValueError where unknown.
+
+    Accepted: booleans, numbers, numbers as text, and the words of `WORDS` in any case
+    (true, yes, correct, c, pass, passed, resolved, ... and their opposites).
+    """
+    if isinstance(value, str):
+        word = value.strip().lower()
+        number = WORDS[word] if word in WORDS else float(word)
+    elif isinstance(value, bool | np.bool_ | int | float | np.integer | np.floating):
+        number = float(value)
+    else:
+        try:
+            number = float(value)  # Decimal, Fraction
+        except TypeError:
+            raise ValueError(f"{value!r} is not a score") from None
+    if math.isinf(number):
+        raise ValueError("infinite")
+    return math.nan if number == -1 else number
+
+
+def concatenate(parts: Sequence[Column]) -> Column:
+    """The rows of several columns one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    place: dict[Any, int] = {}
+    codes = []
+    for part in parts:
+        new = [place.setdefault(v, len(place)) for v in part.values]
+        codes.append(np.array([*new, -1], np.int64)[part.codes])
+    return Column(np.concatenate(codes), list(place))
