@@ -1,0 +1,139 @@
+"""Two Newton loops for models with their own linear algebra: a convex one without evaluations of the objective, and
+a damped one (Levenberg-Marquardt) for objectives that are not convex or whose curvature is approximate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxrank.fit import Status
+
+_GROWTH, _SHRINKAGE, _FIRST_DAMPING = 8.0, 0.1, 1e-3
+
+
+class Minimum(NamedTuple):
+    """Where a loop stopped: parameters (any pytree), what the objective keeps beside them, `Status`, steps, value."""
+
+    params: Any
+    memory: Any
+    status: Int[Array, ""]
+    steps: Int[Array, ""]
+    value: Float[Array, ""]
+
+
+def self_concordant_newton(
+    step: Callable[[Any], tuple[Any, Float[Array, ""]]], start: Any, alive: Any = True, max_steps: int = 100
+) -> Minimum:
+    """Newton's method for logistic likelihoods with quadratic penalties, which needs no value of the objective.
+
+    ``step(x) -> (s, r)``: the Newton step at x, and the largest change r of any linear predictor along it. Such an
+    objective f has |f'''| <= r f'' along s, and a step of length log(1 + r) / r decreases it (Bach 2010, "Self-concordant
+    analysis for logistic regression"); near the optimum that length tends to 1. Stops when a step is at most
+    sqrt(machine epsilon) of 1 + the largest parameter; that step is still taken.
+    """
+    alive = jnp.asarray(alive)
+    tolerance = jnp.sqrt(jnp.finfo(jax.tree.leaves(start)[0].dtype).eps)
+
+    def searching(state: tuple) -> Array:
+        _, done, steps = state
+        return ~done & (steps < max_steps)
+
+    def iterate(state: tuple) -> tuple:
+        x, _, steps = state
+        s, r = step(x)
+        length = jnp.where(r > tolerance, jnp.log1p(r) / jnp.where(r > 0, r, 1), 1)
+        new = jax.tree.map(lambda a, b: a + length * b, x, s)
+        # A step that is not finite stays not finite: it ends the loop, and the status tells.
+        done = ~(_size(s) > tolerance * (1 + _size(x)))
+        return new, done, steps + 1
+
+    x, done, steps = jax.lax.while_loop(searching, iterate, (start, ~alive, jnp.asarray(0, jnp.int32)))
+    good = done & jnp.isfinite(_size(x))
+    status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS)
+    status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+    return Minimum(x, None, status, steps, jnp.asarray(jnp.nan, tolerance.dtype))
+
+
+def levenberg_marquardt(
+    objective: Callable[[Any, Any], tuple[Float[Array, ""], Any, Any]],
+    step: Callable[[Any, Float[Array, ""]], Any],
+    start: Any,
+    memory: Any = None,
+    alive: Any = True,
+    max_steps: int = 300,
+    damping: float = 0.0,
+) -> Minimum:
+    """Minimise by steps of a damped quadratic model.
+
+    ``objective(x, memory) -> (value, model, memory)``: the value, the gradient and curvature in any form, and what to
+    keep for the next evaluation (such as where quadrature nodes lie). ``step(model, damping)``: the step, NaN where the
+    curvature with this damping (times its diagonal, added) is not positive definite. A step that does not lower
+    the value is taken back and the damping grows; after a good one it shrinks to nothing, which leaves Newton's method.
+
+    Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a quarter of
+    eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
+    """
+    alive = jnp.asarray(alive)
+    dtype = jax.tree.leaves(start)[0].dtype
+    eps = jnp.finfo(dtype).eps
+    tolerance = eps ** (2 / 3) / 4
+
+    def searching(state: _State) -> Array:
+        return ~state.done & (state.steps < max_steps)
+
+    def iterate(state: _State) -> _State:
+        s = step(state.model, state.damping)
+        trial = jax.tree.map(jnp.add, state.x, s)
+        size = _size(s)
+        # A hopeless step (not positive definite, or far outside) is not worth an honest evaluation, but costs one.
+        value, model, kept = objective(trial, state.memory)
+        noise = 16 * eps * jnp.abs(state.value)
+        good = (value <= state.value + noise) & jnp.isfinite(value) & jnp.isfinite(size)
+        scale = 1 + _size(trial)
+        rate = jnp.clip(size / jnp.where(state.size > 0, state.size, 1), 0, 1 - 1e-3)
+        small = size * rate / (1 - rate) <= tolerance * scale
+        stalled = (size <= 16 * tolerance * scale) & (size >= state.size / 2)
+        flat = (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value)) & (size >= state.size / 2)
+        done = good & (state.damping <= 1e-2) & (small | stalled | flat) & (state.size < jnp.inf)
+        pick = lambda new, old: jnp.where(good, new, old)
+        quieter = jnp.where(state.damping > 1e-6, state.damping * _SHRINKAGE, 0)
+        louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
+        return _State(
+            x=jax.tree.map(pick, trial, state.x),
+            memory=jax.tree.map(pick, kept, state.memory),
+            model=jax.tree.map(pick, model, state.model),
+            value=pick(value, state.value),
+            size=pick(size, state.size),
+            damping=jnp.where(good, quieter, louder).astype(dtype),
+            done=done | (state.damping > 1e12),
+            steps=state.steps + 1,
+        )
+
+    value, model, memory = objective(start, memory)
+    state = _State(
+        start, memory, model, value, jnp.asarray(jnp.inf, dtype), jnp.asarray(damping, dtype), ~alive, jnp.asarray(0, jnp.int32)
+    )
+    state = jax.lax.while_loop(searching, iterate, state)
+    good = state.done & jnp.isfinite(state.value) & (state.damping <= 1e12)
+    status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS)
+    status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+    return Minimum(state.x, state.memory, status, state.steps, state.value)
+
+
+class _State(NamedTuple):
+    x: Any
+    memory: Any
+    model: Any
+    value: Array
+    size: Array
+    damping: Array
+    done: Array
+    steps: Array
+
+
+def _size(tree: Any) -> Float[Array, ""]:
+    return jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(tree)]))
