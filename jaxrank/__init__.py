@@ -1,13 +1,42 @@
 """jaxrank: rank models from repeated trials or battles, with honest uncertainty, one table or 100,000 replicates."""
 
-from jaxrank import errors, methods, priors
+from jaxrank import datasets, errors, methods, priors
+from jaxrank.agreement import Agreement, FitTable, agreement, fit_all
 from jaxrank.api import fit
 from jaxrank.catalogue import catalogue, entries
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.fit import Fit, Status
-from jaxrank.ranking import kendall_tau, rank_scores, spearman, weighted_tau
+from jaxrank.io import read
+from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
 from jaxrank.responses import Responses
 from jaxrank.result import Result
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Agreement",
+    "Comparisons",
+    "Fit",
+    "FitTable",
+    "JaxrankError",
+    "JaxrankWarning",
+    "Responses",
+    "Result",
+    "Status",
+    "agreement",
+    "catalogue",
+    "datasets",
+    "entries",
+    "errors",
+    "fit",
+    "fit_all",
+    "kendall_tau",
+    "methods",
+    "priors",
+    "rank_scores",
+    "read",
+    "spearman",
+    "top_k_overlap",
+    "weighted_tau",
+]

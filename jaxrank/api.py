@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from typing import Any
 
 import equinox as eqx
@@ -15,15 +16,19 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.errors import (
     ConvergenceError,
     DataError,
+    JaxrankWarning,
     NoFiniteOptimumError,
     OptionError,
     UndefinedScoreError,
     UnsupportedDataError,
 )
 from jaxrank.fit import Fit, Status
+from jaxrank.io import from_frame, is_frame
+from jaxrank.io import from_frame, is_frame
 from jaxrank.ranker import ChecksData, NeedsPrior, Ranker
 from jaxrank.responses import Responses
-from jaxrank.result import Result
+from jaxrank.result import Result, coverage_note
+from jaxrank.statistics import Counts
 
 _ERRORS = {
     Status.MAX_STEPS: ConvergenceError,
@@ -60,25 +65,42 @@ def fit(
     """
     if on_failure not in ("raise", "return"):
         raise OptionError(f'on_failure={on_failure!r}; it must be "raise" or "return"')
-    if pairing not in ("aligned", "all"):
-        raise OptionError(f'pairing={pairing!r}; it must be "aligned" or "all"')
     data = as_data(data)
     ranker = prepare(method, data, R0, options)
     with precision(dtype):
-        stat = ranker.statistic.of(data, pairing=pairing)
+        stat = read_statistic(ranker, data, pairing)
         raw = run(ranker, stat, as_key(seed) if ranker.stochastic else None)
-        errors = None
-        raw = jax.tree.map(np.asarray, raw)
-    result = Result(fit=raw, ranker=ranker, method=method if isinstance(method, str) else type(method).__name__, data=data, dtype=dtype, pairing=pairing)
-    if on_failure == "raise" and result.status in _ERRORS:
-        raise _ERRORS[result.status](f"{result.method}: {result.explain()}")
+        result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat)
+    if on_failure == "raise":
+        raise_failure(result)
+    if isinstance(stat, Counts) and (note := coverage_note(data)):
+        warnings.warn(note, JaxrankWarning, stacklevel=2)
     return result
+
+
+def raise_failure(result: Result) -> None:
+    """The error of a fit that failed, unless its ranker was told what to do with separated data."""
+    kept = getattr(result.ranker, "separation", "raise") != "raise"
+    separated = result.status in (Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED)
+    if result.status in _ERRORS and not (kept and separated):
+        raise _ERRORS[result.status](f"{result.method}: {result.explain()}")
+
+
+def method_name(method: str | Ranker) -> str:
+    return method if isinstance(method, str) else type(method).__name__
+
+
+def read_statistic(ranker: Ranker, data: Responses | Comparisons, pairing: str = "aligned") -> Any:
+    """The statistic that a ranker reads, from whole data."""
+    if pairing not in ("aligned", "all"):
+        raise OptionError(f'pairing={pairing!r}; it must be "aligned" or "all"')
+    return ranker.statistic.of(data, pairing=pairing)
 
 
 def as_data(data: Any) -> Responses | Comparisons:
     """Anything that the public calls accept, as `Responses` or `Comparisons`, with at least two models."""
     if not isinstance(data, Responses | Comparisons):
-        data = Responses(data)
+        data = from_frame(data) if is_frame(data) else Responses(data)
     if len(data.models) < 2:
         raise DataError(
             "R has one model; a ranking needs at least two models (for the metrics of one model use jaxrank.evaluation)"
@@ -89,7 +111,7 @@ def as_data(data: Any) -> Responses | Comparisons:
 def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, options: dict[str, Any]) -> Ranker:
     """The ranker, after it was checked that it can read the data."""
     ranker = catalogue.make(method, **options)
-    name = method if isinstance(method, str) else type(method).__name__
+    name = method_name(method)
     if ranker.binary and isinstance(data, Responses) and not data.binary:
         raise UnsupportedDataError(
             f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
@@ -110,7 +132,10 @@ def precision(dtype: str | None) -> Any:
     if dtype is None:
         yield
         return
-    name = np.dtype(dtype).name
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = ""
     if name not in ("float32", "float64"):
         raise OptionError(f'dtype={dtype!r}; it must be "float32" or "float64"')
     with jax.enable_x64(name == "float64"):

@@ -22,7 +22,9 @@ def entries() -> dict[str, Entry]:
     for module in _modules():
         for entry in module.ENTRIES:
             if entry.name in found:
-                raise RuntimeError(f"two methods are named {entry.name!r}: in {found[entry.name].family} and {entry.family}")
+                raise RuntimeError(
+                    f"two methods are named {entry.name!r}: in {found[entry.name].family} and {entry.family}"
+                )
             found[entry.name] = entry
     return found
 
@@ -57,7 +59,9 @@ def make(method: str | Ranker, **options: Any) -> Ranker:
 def _check_options(name: str, options: dict[str, Any], fields: list[str]) -> None:
     unknown = [key for key in options if key not in fields]
     if unknown:
-        raise OptionError(f"{name} has no option {', '.join(map(repr, unknown))}; its options are: {', '.join(fields) or 'none'}")
+        raise OptionError(
+            f"{name} has no option {', '.join(map(repr, unknown))}; its options are: {', '.join(fields) or 'none'}"
+        )
 
 
 def _modules() -> Iterator[Any]:

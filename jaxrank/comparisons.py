@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ class Comparisons:
     ``outcome`` is 1 where a won, 0 where b won, 0.5 for a tie, or the words "a", "b", "tie" (also "model_a",
     "left", ...); ``count`` repeats a row (a positive number, 1 by default).
 
-    **a, b**: int32 (E,) indices into ``models``. **outcome**: int8 (E,), 0 a won, 1 b won, 2 tie. **count**: float64 (E,).
+    **a, b**: int32 (E,) indices into ``models``. **outcome**: int8 (E,), 0 a won, 1 b won, 2 tie.
+    **count**: float64 (E,).
 
     Raises `DataError` for unequal lengths, unknown outcomes (with the row), a model against itself, negative counts.
     """
@@ -49,12 +50,17 @@ class Comparisons:
         *,
         notes: Sequence[str] = (),
     ) -> None:
-        a, b, outcome = np.asarray(a), np.asarray(b), np.asarray(outcome)
+        try:
+            a, b, outcome = np.asarray(a), np.asarray(b), np.asarray(outcome)
+        except ValueError:
+            raise DataError("a, b and outcome must be flat lists, one entry a battle") from None
         if a.ndim != 1 or a.shape != b.shape or a.shape != outcome.shape:
-            raise DataError(f"a, b and outcome need one equal length; they have shapes {a.shape}, {b.shape}, {outcome.shape}")
+            raise DataError(
+                f"a, b and outcome need one equal length; they have shapes {a.shape}, {b.shape}, {outcome.shape}"
+            )
         if len(a) == 0:
             raise DataError("there are no battles: a, b and outcome are empty")
-        count = np.ones(len(a)) if count is None else np.asarray(count, float)
+        count = np.ones(len(a)) if count is None else _floats(count, "count")
         if count.shape != a.shape or not np.all(np.isfinite(count)) or np.any(count < 0):
             raise DataError(f"count must be {len(a)} finite numbers of 0 or more")
         a, b, names = _encode(a, b, models)
@@ -111,10 +117,18 @@ class Comparisons:
         return out + out.T
 
     def __repr__(self) -> str:
-        return f"Comparisons({len(self.models)} models, {self.count.sum():g} battles, {self.count[self.outcome == TIE].sum():g} ties)"
+        ties = self.count[self.outcome == TIE].sum()
+        return f"Comparisons({len(self.models)} models, {self.count.sum():g} battles, {ties:g} ties)"
 
 
 def _encode(a: np.ndarray, b: np.ndarray, models: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    if models is not None and (isinstance(models, str | bytes) or not isinstance(models, Iterable)):
+        raise DataError(f"models must be a list of names, not {models!r}")
+    models = None if models is None else list(models)
+    for side, names in (("a", a), ("b", b)):
+        empty = [] if names.dtype.kind in "iub" else [i for i, v in enumerate(names.tolist()) if _nameless(v)]
+        if empty:
+            raise DataError(f"row {empty[0]}: {side} has no name ({len(empty)} such rows)")
     both = np.concatenate([a, b])
     if both.dtype.kind in "iu":
         if both.min() < 0:
@@ -127,7 +141,11 @@ def _encode(a: np.ndarray, b: np.ndarray, models: Any) -> tuple[np.ndarray, np.n
     texts = np.array([str(v) for v in both.tolist()])
     if models is None:
         names, code = np.unique(texts, return_inverse=True)
-        return code[: len(a)].astype(np.int32), code[len(a) :].astype(np.int32), check_names(names.tolist(), len(names), "model")
+        return (
+            code[: len(a)].astype(np.int32),
+            code[len(a) :].astype(np.int32),
+            check_names(names.tolist(), len(names), "model"),
+        )
     names = check_names(models, len(list(models)), "model")
     place = {name: i for i, name in enumerate(names)}
     unknown = [t for t in dict.fromkeys(texts.tolist()) if t not in place]
@@ -145,14 +163,28 @@ def _outcomes(outcome: np.ndarray) -> np.ndarray:
     bad = np.flatnonzero(coded < 0)
     if len(bad):
         raise DataError(
-            f"row {bad[0]}: outcome {outcome[bad[0]]!r} is unknown ({len(bad)} such rows); "
+            f"row {bad[0]}: outcome {outcome.tolist()[bad[0]]!r} is unknown ({len(bad)} such rows); "
             'it must be 1, 0 or 0.5, or "a", "b" or "tie"'
         )
     return coded.astype(np.int8)
 
 
+def _nameless(name: Any) -> bool:
+    return name is None or name != name or str(name).strip() == ""
+
+
+def _floats(x: Any, name: str) -> np.ndarray:
+    try:
+        x = np.asarray(x)
+        if x.dtype.kind in "OUSmMcV":
+            raise TypeError
+        return x.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} cannot be read as an array of numbers") from None
+
+
 def _square(x: Any, name: str) -> np.ndarray:
-    x = np.asarray(x, float)
+    x = _floats(x, name)
     if x.ndim != 2 or x.shape[0] != x.shape[1] or x.shape[0] < 2:
         raise DataError(f"{name} has shape {x.shape}; it needs (models, models) with at least two models")
     if not np.all(np.isfinite(x)) or np.any(x < 0) or np.any(np.diag(x) != 0):

@@ -18,16 +18,16 @@ def reachability(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"
     n_words = -(-n // _WORD)
     padded = jnp.pad(edges | jnp.eye(n, dtype=bool), ((0, 0), (0, n_words * _WORD - n)))
     shifts = jnp.arange(_WORD, dtype=jnp.uint32)
-    words = jnp.sum(padded.reshape(n, n_words, _WORD).astype(jnp.uint32) << shifts, axis=-1, dtype=jnp.uint32).T
+    words = jnp.sum(padded.reshape(n, n_words, _WORD).astype(jnp.uint32) << shifts[None, None, :], axis=-1, dtype=jnp.uint32).T
 
     def through(k: Array, words: Array) -> Array:
         row = jax.lax.dynamic_slice_in_dim(words, k, 1, axis=1)  # what k reaches
         own = jax.lax.dynamic_index_in_dim(words, k // _WORD, 0, keepdims=False)
         has = (own >> (k % _WORD).astype(jnp.uint32)) & 1  # who reaches k
-        return words | jnp.where(has > 0, row, jnp.uint32(0))
+        return words | jnp.where(has[None, :] > 0, row, jnp.uint32(0))
 
     words = jax.lax.fori_loop(0, n, through, words)
-    bits = (words.T[:, :, None] >> shifts) & 1
+    bits = (words.T[:, :, None] >> shifts[None, None, :]) & 1
     return bits.reshape(n, -1)[:, :n] > 0
 
 

@@ -53,7 +53,9 @@ class RaoKupperLikelihood(Likelihood):
         # Without ties kappa is 1 and the term vanishes: 0 * log 0.
         bonus = jnp.where(tau > 0, jnp.log(jnp.expm1(2 * jnp.where(tau > 0, tau, 1))), -jnp.inf)
         n_ties = jnp.sum(stat.ties) / 2
-        return jnp.sum(support * jax.nn.log_sigmoid(_differences(theta) - tau)) + jnp.where(n_ties > 0, n_ties * bonus, 0)
+        return jnp.sum(support * jax.nn.log_sigmoid(_differences(theta) - tau)) + jnp.where(
+            n_ties > 0, n_ties * bonus, 0
+        )
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         theta, tau = self._split(params)
@@ -102,11 +104,7 @@ class DavidsonLikelihood(Likelihood):
         d, eta = _differences(params[:-1]), params[-1]
         log_z = self._log_z(d, eta, stat)
         n_ties = jnp.sum(stat.ties) / 2
-        return (
-            jnp.sum(stat.wins * d) / 2
-            + jnp.where(n_ties > 0, n_ties * eta, 0)
-            - jnp.sum(stat.total * log_z) / 2
-        )
+        return jnp.sum(stat.wins * d) / 2 + jnp.where(n_ties > 0, n_ties * eta, 0) - jnp.sum(stat.total * log_z) / 2
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         d, eta = _differences(params[:-1]), params[-1]
@@ -129,12 +127,12 @@ class DavidsonLikelihood(Likelihood):
     def start(self, stat: Pairs) -> Array:
         n_ties, n_wins = jnp.sum(stat.ties) / 2, jnp.sum(stat.wins)
         eta = jnp.log(2 * jnp.maximum(n_ties, 0.5) / jnp.maximum(n_wins, 0.5))  # exact for equal strengths
-        return jnp.append(log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, -jnp.inf))
+        return jnp.append(log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0))
 
     def _log_z(self, d: Array, eta: Array, stat: Pairs) -> Array:
         # Symmetric in +-d to the last bit, so that mirrored pairs and twins get equal numbers.
         size = jnp.abs(d) / 2
-        tied = jnp.where(jnp.isfinite(eta), eta, -1e30)  # nu = 0 where no tie occurred
+        tied = jnp.where(jnp.any(stat.ties > 0), eta, -1e30)  # nu = 0 where no tie occurred
         top = jnp.maximum(size, tied)
         return top + jnp.log(jnp.exp(size - top) + jnp.exp(-size - top) + jnp.exp(tied - top))
 

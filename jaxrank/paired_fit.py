@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.errors import OptionError
@@ -15,12 +17,15 @@ from jaxrank.graph import dominance_levels, reachability, strong_components
 from jaxrank.likelihood import Likelihood, covariance, maximise
 from jaxrank.pair_likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.priors import Prior
+from jaxrank.ranker import Explains
+from jaxrank.responses import name_list
+from jaxrank.solve.newton import Solution
 from jaxrank.statistics import Pairs
 
 SEPARATION = ("raise", "nan", "extend")
 
 
-class PairedModel(eqx.Module):
+class PairedModel(Explains):
     """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
 
     prior: eqx.AbstractVar[Prior]
@@ -35,6 +40,9 @@ class PairedModel(eqx.Module):
     @abc.abstractmethod
     def read(self, stat: Pairs) -> Pairs:
         """The statistic as the likelihood takes it (ties dropped or split, pseudo-counts added)."""
+
+    def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        return _explanation(self, self.read(stat), Status(int(fit.status)), models)
 
     def __check_init__(self) -> None:
         if self.separation not in SEPARATION:
@@ -86,12 +94,30 @@ def fit_paired(model: PairedModel, stat: Pairs) -> Fit:
     """Maximum likelihood or a posteriori strengths with every failure as a status."""
     stat = model.read(stat)
     likelihood = model.likelihood
-    n = stat.wins.shape[0]
     known = support(model, stat)
-    solution = maximise(likelihood, model.prior, model.solver, stat, known.together, known.alive)
+    solution = maximise(
+        likelihood, model.prior, model.solver, determined(model, stat, known), known.together, known.alive
+    )
+    return assemble(model, stat, known, solution)
+
+
+def determined(model: PairedModel, stat: Pairs, known: Support) -> Pairs:
+    """The results that have a finite optimum: for "extend", those inside strong components."""
+    if model.separation != "extend":
+        return stat
+    inside = known.together.astype(stat.wins.dtype)
+    return Pairs(stat.wins * inside, stat.ties * inside)
+
+
+def assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution) -> Fit:
+    """A `Fit` from where the solver stopped and what the data determine."""
+    likelihood = model.likelihood
+    n = stat.wins.shape[0]
     theta = solution.params[:n]
     theta = jnp.where(known.alive, theta, 0)
-    status = jnp.where(known.status == Status.CONVERGED, jnp.where(known.alive, solution.status, Status.CONVERGED), known.status)
+    status = jnp.where(
+        known.status == Status.CONVERGED, jnp.where(known.alive, solution.status, Status.CONVERGED), known.status
+    )
     status = status.astype(jnp.int32)
     scores = theta
     if model.separation == "extend" and not model.prior.proper:
@@ -109,9 +135,9 @@ def fit_paired(model: PairedModel, stat: Pairs) -> Fit:
 def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array, "n n"]:
     """Inverse observed information of centred theta (and, last, of log nu or log kappa) at a fit."""
     stat = model.read(stat)
-    params = fitted_params(model, fit)
     known = support(model, stat)
-    return covariance(model.likelihood, model.prior, params, stat, known.together)
+    inside = determined(model, stat, known)
+    return covariance(model.likelihood, model.prior, fitted_params(model, fit), inside, known.together)
 
 
 def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
@@ -121,6 +147,46 @@ def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
         return theta
     extra = fit.params["kappa"] if isinstance(model.likelihood, RaoKupperLikelihood) else fit.params["nu"]
     return jnp.append(theta, jnp.log(extra))
+
+
+def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequence[str]) -> str:
+    if status == Status.DISCONNECTED:
+        groups = _groups(np.asarray(stat.total) > 0, directed=False)
+        listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
+        return f"groups never compared with each other: {listed}. Leave all but one group out, or use a prior (for example {_map_id(model)})"
+    if status != Status.NO_FINITE_OPTIMUM:
+        return ""
+    reads_ties = not isinstance(model.likelihood, BradleyTerryLikelihood)
+    edges = np.asarray(stat.wins) + (np.asarray(stat.ties) if reads_ties else 0) > 0
+    groups = _groups(edges, directed=True)
+    remedy = f'use a prior (for example {_map_id(model)}) or separation="extend"'
+    if len(groups) == 1:
+        return (
+            "every win can be pushed apart and every tie kept together at once, so strengths and tie parameter run off; "
+            f"{remedy.split(' or ')[0]}"
+        )
+    reach = np.asarray(reachability(jnp.asarray(edges)))
+    best = [g for g in groups if not np.any(reach[:, g[0]] & ~reach[g[0]])]
+    worst = [g for g in groups if not np.any(reach[g[0]] & ~reach[:, g[0]])]
+    tops = ", ".join(name_list(models, g, 4) for g in best[:4])
+    ends = ", ".join(name_list(models, g, 4) for g in worst[:4])
+    return f"nobody outside their group ever wins against {tops}; {ends} never win outside their group; {remedy}"
+
+
+def _groups(edges: np.ndarray, directed: bool) -> list[np.ndarray]:
+    from scipy.sparse.csgraph import connected_components  # slow to import, needed for messages only
+
+    _, label = connected_components(edges, directed=directed, connection="strong")
+    return [np.flatnonzero(label == g) for g in dict.fromkeys(label.tolist())]
+
+
+def _map_id(model: PairedModel) -> str:
+    names = {
+        "Davidson": "bradley_terry_davidson_map",
+        "RaoKupper": "rao_kupper_map",
+        "PlackettLuce": "plackett_luce_map",
+    }
+    return names.get(type(model).__name__, "bradley_terry_map")
 
 
 def _extended(theta: Array, known: Support) -> Array:

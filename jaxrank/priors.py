@@ -155,7 +155,9 @@ class Empirical(Prior):
     def __init__(self, R0: Any, var: float = 1.0, eps: float = 1e-6) -> None:
         r0 = np.asarray(R0, float)
         if r0.ndim not in (2, 3):
-            raise OptionError(f"R0 has shape {r0.shape}; Empirical needs (models, trials) or (models, questions, trials)")
+            raise OptionError(
+                f"R0 has shape {r0.shape}; Empirical needs (models, trials) or (models, questions, trials)"
+            )
         seen = (r0 >= 0) & ~np.isnan(r0)
         if np.any(seen & (r0 != 0) & (r0 != 1)):
             raise OptionError("R0 of Empirical holds values other than 0, 1 and missing")

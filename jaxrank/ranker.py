@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -60,6 +60,14 @@ class ChecksData(eqx.Module):
     @abc.abstractmethod
     def check(self, data: Any) -> None:
         """Raise a `JaxrankError` naming the option, the value and the remedy, or warn; called before a run, on the host."""
+
+
+class Explains(eqx.Module):
+    """Mixin of rankers that can name the models or questions behind a failure."""
+
+    @abc.abstractmethod
+    def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        """Who is to blame for the status of a fit, and the remedy; an empty string where there is nothing to add."""
 
 
 def number(default: Any = None, **kwargs: Any) -> Any:

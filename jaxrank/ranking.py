@@ -69,14 +69,14 @@ def kendall_tau(a: Any, b: Any) -> Array:
     NaN where either input is constant or holds NaN. Source: Kendall (1945), "The treatment of ties in ranking problems".
     """
     x, y = _signs(a), _signs(b)
-    return _bounded(_inner(x, y), _inner(x, x), _inner(y, y), a, b)
+    return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))
 
 
 def spearman(a: Any, b: Any) -> Array:
     """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant."""
     x, y = _centred_ranks(a), _centred_ranks(b)
     dot = lambda u, v: jnp.sum(u * v, axis=-1)
-    return _bounded(dot(x, y), dot(x, x), dot(y, y), a, b)
+    return _bounded(dot(x, y), dot(x, x), dot(y, y))
 
 
 def weighted_tau(a: Any, b: Any) -> Array:
@@ -91,7 +91,7 @@ def weighted_tau(a: Any, b: Any) -> Array:
     for first, second in ((a, b), (b, a)):
         weight = 1 / (1 + _places(first, second))
         w = weight[..., :, None] + weight[..., None, :]
-        total = total + _bounded(_inner(x * w, y), _inner(x * w, x), _inner(y * w, y), a, b) / 2
+        total = total + _bounded(_inner(x * w, y), _inner(x * w, x), _inner(y * w, y)) / 2
     return total
 
 
@@ -116,8 +116,8 @@ def _inner(x: Array, y: Array) -> Array:
     return jnp.sum(x * y, axis=(-2, -1)) / 2
 
 
-def _bounded(dot: Array, xx: Array, yy: Array, a: Any, b: Any) -> Array:
-    tau = jnp.clip(dot / jnp.sqrt(xx) / jnp.sqrt(yy), -1, 1)
+def _bounded(dot: Array, xx: Array, yy: Array) -> Array:
+    tau = jnp.clip(dot / jnp.sqrt(xx * yy), -1, 1)  # equal rankings give exactly 1
     return jnp.where((xx > 0) & (yy > 0), tau, jnp.nan)
 
 
@@ -135,5 +135,3 @@ def _places(first: Array, second: Array) -> Array:
     same_tie = g[..., None, :] == g[..., :, None]
     later = jnp.triu(jnp.ones((f.shape[-1],) * 2, bool), 1)
     return jnp.sum(better | (same & (better_tie | (same_tie & later))), axis=-1)
-
-

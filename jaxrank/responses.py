@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 from jaxrank.errors import DataError, JaxrankWarning
 
 MAX_CATEGORY = 255
+MAX_CELLS = 2**31
+"""Largest R that is read; beyond it the working copies would need over 40 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,8 @@ class Responses:
         if len(bad):
             i, m = bad[0]
             raise DataError(f"successes exceed trials at (model {i}, question {m}): {k[i, m]} of {n[i, m]}")
-        counts = np.stack([n - k, k], axis=-1).astype(np.int64)
+        k, n = k.astype(np.int64), n.astype(np.int64)
+        counts = np.stack([n - k, k], axis=-1)
         self = cls.__new__(cls)
         self._set(None, counts, models, questions, (0.0, 1.0), notes)
         return self
@@ -100,7 +103,8 @@ class Responses:
         silent = np.flatnonzero(counts.sum(axis=(1, 2)) == 0)
         if len(silent):
             raise DataError(
-                f"no observed trial for {name_list(model_names, silent)}; leave these models out or supply their results"
+                f"no observed trial for {name_list(model_names, silent)}; "
+                "leave these models out or supply their results"
             )
         object.__setattr__(self, "outcomes", outcomes)
         object.__setattr__(self, "counts", counts)
@@ -163,13 +167,20 @@ def _as_outcomes(R: Any, levels: Any, mask: Any) -> tuple[np.ndarray, tuple[floa
         values, missing = values[:, :, None], missing[:, :, None]
     if values.ndim != 3:
         raise DataError(
-            f"R has {values.ndim} axes, shape {values.shape}; it needs (models, questions) or (models, questions, trials)"
+            f"R has {values.ndim} axes, shape {values.shape}; it needs (models, questions) "
+            "or (models, questions, trials)"
         )
     for axis, size in zip(("models", "questions", "trials"), values.shape, strict=True):
         if size == 0:
             raise DataError(f"R has no {axis}: the {axis} axis is empty (shape {values.shape})")
     if mask is not None:
-        mask = np.asarray(mask, bool)
+        try:
+            mask = np.asarray(mask)
+        except ValueError:
+            raise DataError("mask is ragged; it needs the shape of R") from None
+        if mask.dtype.kind not in "biuf":
+            raise DataError(f"mask holds values of type {mask.dtype}; it needs booleans, True where a cell is missing")
+        mask = mask.astype(bool)
         if mask.ndim == 2:
             mask = mask[:, :, None]
         try:
@@ -196,7 +207,7 @@ def _as_outcomes(R: Any, levels: Any, mask: Any) -> tuple[np.ndarray, tuple[floa
 
 def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(R, np.ma.MaskedArray):
-        values, missing = _as_float_and_missing(R.filled(-1) if R.dtype.kind in "iu" else np.ma.getdata(R))
+        values, missing = _as_float_and_missing(np.ma.getdata(R))
         return values, missing | np.ma.getmaskarray(R)
     try:
         array = np.asarray(R)
@@ -204,11 +215,16 @@ def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
         array = _pad_ragged(R)
     if array.dtype.kind == "O":
         try:
-            array = np.array(
-                [np.nan if v is None else v for v in array.ravel().tolist()], dtype=np.float64
-            ).reshape(array.shape)
+            array = np.array([np.nan if v is None else v for v in array.ravel().tolist()], dtype=np.float64).reshape(
+                array.shape
+            )
         except (TypeError, ValueError):
             array = _pad_ragged(R)
+    if array.size > MAX_CELLS:
+        raise DataError(
+            f"R has {array.size} cells, shape {array.shape}; at most {MAX_CELLS} are read. "
+            "Pass successes and trials to Responses.from_counts instead"
+        )
     if array.dtype.kind not in "biuf":
         raise DataError(f"R holds values of type {array.dtype}; outcomes are whole numbers 0..C, booleans, or NaN")
     values = array.astype(np.float64)
@@ -221,10 +237,14 @@ def _pad_ragged(R: Any) -> np.ndarray:
     try:
         cells = [[[np.nan if v is None else float(v) for v in np.ravel(cell).tolist()] for cell in row] for row in R]
     except (TypeError, ValueError):
-        raise DataError("R cannot be read as numbers; it needs shape (models, questions) or (models, questions, trials)") from None
+        raise DataError(
+            "R cannot be read as numbers; it needs shape (models, questions) or (models, questions, trials)"
+        ) from None
     widths = {len(row) for row in cells}
     if len(widths) > 1:
-        raise DataError(f"the models of R have different numbers of questions: {sorted(widths)}; pad with missing cells")
+        raise DataError(
+            f"the models of R have different numbers of questions: {sorted(widths)}; pad with missing cells"
+        )
     n_trials = max((len(cell) for row in cells for cell in row), default=0)
     out = np.full((len(cells), widths.pop() if widths else 0, n_trials), np.nan)
     for i, row in enumerate(cells):
@@ -234,14 +254,19 @@ def _pad_ragged(R: Any) -> np.ndarray:
 
 
 def _by_levels(values: np.ndarray, missing: np.ndarray, levels: Any) -> tuple[np.ndarray, tuple[float, ...]]:
-    grid = np.asarray(levels, float)
+    try:
+        grid = np.asarray(levels, float)
+    except (TypeError, ValueError):
+        grid = np.zeros(0)
     if grid.ndim != 1 or len(grid) < 2 or np.any(np.diff(grid) <= 0) or not np.all(np.isfinite(grid)):
         raise DataError(f"levels must be two or more finite numbers in ascending order, not {levels!r}")
     index = np.clip(np.searchsorted(grid, values), 0, len(grid) - 1)
     bad = np.argwhere((grid[index] != values) & ~missing)
     if len(bad):
         at = tuple(bad[0].tolist())
-        raise DataError(f"R[{', '.join(map(str, at))}] = {values[at]:g} is not one of the levels {tuple(grid.tolist())}")
+        raise DataError(
+            f"R[{', '.join(map(str, at))}] = {values[at]:g} is not one of the levels {tuple(grid.tolist())}"
+        )
     return np.where(missing, -1, index).astype(np.int16), tuple(grid.tolist())
 
 
@@ -252,6 +277,8 @@ def check_names(names: Sequence[Any] | None, size: int, kind: str) -> tuple[str,
     """
     if names is None:
         return tuple(f"{kind} {i}" for i in range(size))
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise DataError(f"{kind}s must be a list of {size} names, not {names!r}")
     values = list(names)
     if len(values) != size:
         raise DataError(f"{kind}s has {len(values)} names for {size} {kind}s")

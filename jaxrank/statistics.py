@@ -99,9 +99,7 @@ class Counts(eqx.Module):
     def of(cls, data: Responses | Comparisons, **_: Any) -> Counts:
         r = _responses(data, "counts of a response tensor")
         dtype = _float()
-        return cls(
-            jnp.asarray(r.counts, dtype), jnp.ones(r.counts.shape[1], dtype), jnp.asarray(r.levels, dtype)
-        )
+        return cls(jnp.asarray(r.counts, dtype), jnp.ones(r.counts.shape[1], dtype), jnp.asarray(r.levels, dtype))
 
     @classmethod
     def rows(cls, data: Responses, unit: str = "trial", **_: Any) -> CountRows:
@@ -246,6 +244,7 @@ class Events(eqx.Module):
         cells = _cells(data, "setwise events")  # (M * N, L)
         outcomes, index = np.unique(cells, axis=0, return_inverse=True)
         index = index.reshape(-1)
+        outcomes = _padded(outcomes, len(cells))
         count = np.bincount(index, minlength=len(outcomes))
         grid = (data.shape[1], data.shape[2])
         return EventRows(
@@ -287,7 +286,9 @@ class Sequence(eqx.Module):
         if isinstance(data, Comparisons):
             outcomes, count = _battle_events(data)
             if not np.all(count == 1):
-                raise UnsupportedDataError("rating systems read battles in order; these have counts, so their order is unknown")
+                raise UnsupportedDataError(
+                    "rating systems read battles in order; these have counts, so their order is unknown"
+                )
             return cls(jnp.asarray(outcomes, jnp.int8)[:, None, :])
         return cls.gather(jnp.asarray(_tensor(data, "an ordered sequence"), jnp.int8), None)
 
@@ -361,6 +362,13 @@ def _all_pairs(categories: Any, questions: Any, contract: Any) -> tuple[Any, Any
 def _cells(data: Responses, what: str) -> np.ndarray:
     tensor = _tensor(_responses(data, what), what)
     return np.moveaxis(tensor, 0, -1).reshape(-1, tensor.shape[0])
+
+
+def _padded(outcomes: np.ndarray, most: int) -> np.ndarray:
+    """Distinct events padded with empty ones to a power of two (at least 64, at most ``most``), so that data of one shape
+    share a compilation."""
+    size = min(most, max(64, 1 << (len(outcomes) - 1).bit_length()))
+    return np.pad(outcomes, ((0, size - len(outcomes)), (0, 0)), constant_values=-1)
 
 
 def _battle_events(data: Comparisons) -> tuple[np.ndarray, np.ndarray]:

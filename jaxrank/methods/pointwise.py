@@ -45,10 +45,9 @@ class Average(Ranker, HasStandardErrors):
         mean = jnp.matmul(share, grade, precision=HIGHEST)
         variance = (jnp.matmul(share, grade**2, precision=HIGHEST) - mean**2) / (total + 1)
         scale = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
-        weight = stat.observed * (n if self.pooled else 1)
-        return jnp.sqrt(jnp.sum(stat.observed * (weight / jnp.maximum(stat.questions, 1)[None, :] * scale) ** 2 * variance, axis=-1)) / jnp.sum(
-            weight, axis=-1
-        ) if self.pooled else jnp.sqrt(jnp.sum(stat.observed * scale**2 * variance, axis=-1)) / jnp.sum(stat.observed, axis=-1)
+        weight = n if self.pooled else jnp.ones_like(n)  # of one copy of a question
+        total_variance = jnp.sum(stat.observed * (weight * scale) ** 2 * variance, axis=-1)
+        return jnp.sqrt(total_variance) / jnp.sum(stat.observed * weight, axis=-1)
 
 
 ENTRIES = (Entry("avg", Average, source="hariri2026ranking", published=True),)

@@ -1,0 +1,175 @@
+"""All methods on one data set, and how far they agree."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxrank import catalogue
+from jaxrank.api import as_data, as_key, method_name, precision, prepare, read_statistic, run
+from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, UnknownMethodError
+from jaxrank.ranker import Ranker
+from jaxrank.ranking import kendall_tau, rank_scores
+from jaxrank.result import Result
+
+GOLD = "bayes"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitTable:
+    """Results of many methods on one data set.
+
+    **results**: `Result` by identifier, also those that did not converge (see their status).
+    **skipped**: why a method could not run on these data, by identifier.  **seconds**: time of each run, by identifier.
+    """
+
+    results: dict[str, Result]
+    skipped: dict[str, str]
+    seconds: dict[str, float]
+    models: tuple[str, ...]
+
+    def __getitem__(self, method: str) -> Result:
+        return self.results[method]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Identifiers of the methods that gave every model a score."""
+        return tuple(name for name, r in self.results.items() if np.all(r.ranks > 0))
+
+    def to_frame(self) -> Any:
+        """A pandas frame of competition ranks: a row a model, a column a method."""
+        import pandas as pd
+
+        return pd.DataFrame({name: self.results[name].ranks for name in self.methods}, index=list(self.models))
+
+    def status_frame(self) -> Any:
+        """A pandas frame with a row a method: status, seconds and what is to be said about it."""
+        import pandas as pd
+
+        rows = [(n, str(r.status), self.seconds[n], r.explain()) for n, r in self.results.items()]
+        rows += [(n, "not run", np.nan, why) for n, why in self.skipped.items()]
+        return pd.DataFrame(rows, columns=["method", "status", "seconds", "detail"])
+
+    def agreement(self, gold: str = GOLD) -> Agreement:
+        """Kendall's tau-b between all methods that gave every model a score."""
+        names = self.methods
+        if gold not in names:
+            raise OptionError(f"gold={gold!r} is not among the methods with a full ranking: {', '.join(names)}")
+        ranks = np.stack([self.results[name].rank("average") for name in names])
+        return Agreement(names, ranks, self.models, gold)
+
+    def __repr__(self) -> str:
+        return f"FitTable({len(self.results)} methods, {len(self.skipped)} not run, {len(self.models)} models)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """Agreement of K rankings of L models. **ranks** (K, L): average ranks, 1 is best."""
+
+    methods: tuple[str, ...]
+    ranks: np.ndarray
+    models: tuple[str, ...]
+    gold: str = GOLD
+
+    @cached_property
+    def tau(self) -> np.ndarray:
+        """Kendall's tau-b of every two methods, (K, K); NaN for a ranking that ties all models."""
+        with jax.enable_x64(True):
+            pairwise = jax.jit(lambda x: kendall_tau(x[:, None, :], x[None, :, :]))
+            return np.asarray(pairwise(self.ranks))
+
+    @property
+    def tau_with_gold(self) -> dict[str, float]:
+        """Tau-b of each method with the gold standard, highest first."""
+        column = self.tau[:, self.methods.index(self.gold)]
+        order = np.argsort(-np.nan_to_num(column, nan=-2), kind="stable")
+        return {self.methods[i]: float(column[i]) for i in order}
+
+    @cached_property
+    def groups(self) -> list[tuple[str, ...]]:
+        """Methods with the identical order, ties included; largest groups first."""
+        found: dict[bytes, list[str]] = {}
+        for name, row in zip(self.methods, self.ranks, strict=True):
+            found.setdefault(row.astype(float).tobytes(), []).append(name)
+        return [tuple(g) for g in sorted(found.values(), key=len, reverse=True)]
+
+    @cached_property
+    def consensus(self) -> np.ndarray:
+        """Competition ranks of the mean rank over distinct orders, (L,): an order that many methods share counts once."""
+        distinct = np.stack([self.ranks[self.methods.index(group[0])] for group in self.groups])
+        with jax.enable_x64(True):
+            return np.asarray(rank_scores(-distinct.mean(axis=0), resolution=1e-9))
+
+    def to_frame(self) -> Any:
+        """The matrix of tau-b as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.tau, index=list(self.methods), columns=list(self.methods))
+
+    def __repr__(self) -> str:
+        return f"Agreement({len(self.methods)} methods in {len(self.groups)} distinct orders, {len(self.models)} models)"
+
+
+def fit_all(
+    data: Any,
+    methods: Sequence[str | Ranker] | None = None,
+    *,
+    R0: Any = None,
+    pairing: str = "aligned",
+    dtype: str | None = None,
+    seed: Any = 0,
+) -> FitTable:
+    """Rank models by many methods on shared statistics.
+
+    **methods**: identifiers or rankers; None for the whole catalogue. **R0**: prior outcomes for the methods that read
+    them; methods that need them are skipped without. Other arguments as in `fit`.
+
+    Nothing raises for a single method: those that cannot read the data are in ``skipped`` with the reason, and those that
+    did not converge carry their status.
+    """
+    data = as_data(data)
+    chosen = catalogue.catalogue() if methods is None else methods
+    results: dict[str, Result] = {}
+    skipped: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    statistics: dict[type, Any] = {}
+    with precision(dtype):
+        key = as_key(seed)
+        for method in chosen:
+            name = method_name(method)
+            began = time.perf_counter()
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", JaxrankWarning)  # each method's word is in its notes
+                    ranker = prepare(method, data, _prior_for(method, R0), {})
+                    if ranker.statistic not in statistics:
+                        statistics[ranker.statistic] = read_statistic(ranker, data, pairing)
+                    stat = statistics[ranker.statistic]
+                    fit = jax.tree.map(np.asarray, run(ranker, stat, key if ranker.stochastic else None))
+            except UnknownMethodError:
+                raise
+            except JaxrankError as error:
+                skipped[name] = str(error)
+                continue
+            seconds[name] = time.perf_counter() - began
+            results[name] = Result(fit, ranker, name, data, stat)
+    return FitTable(results, skipped, seconds, data.models)
+
+
+def agreement(data: Any, methods: Sequence[str | Ranker] | None = None, *, gold: str = GOLD, **options: Any) -> Agreement:
+    """Tau-b matrix, groups of identical order and consensus of many methods; options as in `fit_all`."""
+    return fit_all(data, methods, **options).agreement(gold)
+
+
+def _prior_for(method: str | Ranker, R0: Any) -> Any:
+    """R0 for the entries that are defined with it; the other identifiers keep their uniform prior."""
+    if isinstance(method, str) and not catalogue.entry(method).options.get("needs_R0", False):
+        return None
+    return R0
