@@ -9,10 +9,7 @@ import numpy as np
 
 from jaxrank.errors import DataError, OptionError
 from jaxrank.io.columns import Column, score_of
-from jaxrank.responses import MAX_CATEGORY, Responses
-
-MAX_CELLS = 2**31
-"""Largest tensor (models x questions x trials) that is built from rows."""
+from jaxrank.responses import MAX_CATEGORY, MAX_CELLS, Responses
 
 
 def row_number(row: int) -> str:

@@ -102,7 +102,7 @@ def code_arrow(array: Any) -> Column:
     """A `Column` from a pyarrow Array or ChunkedArray, by arrow's own dictionary encoding."""
     import pyarrow as pa
 
-    if pa.types.is_nested(array.type):
+    if pa.types.is_nested(array.type) or pa.types.is_null(array.type):
         return code(array.to_pylist())
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -161,6 +161,8 @@ def score_of(value: Any) -> float:
     Accepted: booleans, numbers, numbers as text, and the words of `WORDS` in any case
     (true, yes, correct, c, pass, passed, resolved, ... and their opposites).
     """
+    if _null(value):
+        return math.nan
     if isinstance(value, str):
         word = value.strip().lower()
         number = WORDS[word] if word in WORDS else float(word)

@@ -69,7 +69,7 @@ def _arrow_columns(frame: Any, pick: Callable[[Sequence[str]], list[str]]) -> di
         # Only the columns in use are converted: others may hold objects that arrow does not know.
         try:
             table = pa.table(frame[names])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return _plain_columns(frame, lambda _: names)
     return {name: code_arrow(table.column(name)) for name in names}
 
