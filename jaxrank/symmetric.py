@@ -1,12 +1,13 @@
 """Elementary symmetric polynomials of positive numbers, with first and second log-derivatives, for all orders at once.
 
-``e_t(x)`` sums the products of x over all subsets of size t; its first two log-derivatives are the probabilities that one
-item, and that two items, belong to a subset drawn in proportion to its product. The usual recursion adds one item at a
-time and keeps no derivatives. Here e_t is read off the generating function prod_i (1 + x_i z) by a discrete Fourier
-transform on the circle |z| = r at whose radius the independent draws with odds x_i r have mean size t [hong2013 for the
-transform of a Poisson-binomial distribution]. With more than L nodes the sum is exact, whatever the radius; at this radius
-every term is at most 1, the result is of the order of 1/sqrt(L), and no digit is lost to cancellation. The work is the
-same O(L^2) for every order, but it is one array expression, and the second derivatives are one matrix product.
+``e_t(x)`` sums the products of x over all subsets of size t; its first two log-derivatives are the probabilities that
+one item, and that two items, belong to a subset drawn in proportion to its product. The usual recursion adds one item
+at a time and keeps no derivatives. Here e_t is read off the generating function prod_i (1 + x_i z) by a discrete
+Fourier transform on the circle |z| = r at whose radius the independent draws with odds x_i r have mean size t [hong2013
+for the transform of a Poisson-binomial distribution]. With more than L nodes the sum is exact, whatever the radius; at
+this radius every term is at most 1, the result is of the order of 1/sqrt(L), and no digit is lost to cancellation. The
+work is the same O(L^2) for every order, but it is one array expression, and the second derivatives are one matrix
+product.
 """
 
 from __future__ import annotations
@@ -50,17 +51,17 @@ def log_symmetric(
     sizes = jnp.asarray(sizes, log_x.dtype)
     shift = _log_radius(jax.lax.stop_gradient(log_x), jnp.clip(sizes, 0.5, n_present - 0.5), present, n_present)
     logits = log_x + shift[:, None]
-    q = jnp.where(present, jax.nn.sigmoid(logits), 0)[:, None, :]
+    q = jnp.where(present[None, :], jax.nn.sigmoid(logits), 0)[:, None, :]
 
     cosine, sine, share, angle = (jnp.asarray(v, log_x.dtype) for v in _nodes(n_items))
-    cosine, sine = cosine[:, None], sine[:, None]
+    cosine, sine, share, angle = cosine[None, :, None], sine[None, :, None], share[None, :], angle[None, :]
     modulus2 = 1 - 2 * q * (1 - q) * (1 - cosine)
     # The number of nodes is odd, so no node is -1 and the modulus is never zero.
     log_modulus = jnp.sum(jnp.log(modulus2), axis=-1) / 2
     turn = jnp.sum(jnp.arctan2(q * sine, 1 - q + q * cosine), axis=-1) - sizes[:, None] * angle
     amplitude = share * jnp.exp(log_modulus)
     probability = jnp.sum(amplitude * jnp.cos(turn), axis=-1)
-    total = jnp.sum(jnp.where(present, jax.nn.softplus(logits), 0), axis=-1)
+    total = jnp.sum(jnp.where(present[None, :], jax.nn.softplus(logits), 0), axis=-1)
     log_e = jnp.log(probability) + total - sizes * shift
 
     weight_real = amplitude * jnp.cos(turn) / probability[:, None]
@@ -75,7 +76,8 @@ def joint_inclusion(s: Symmetric, factor: Float[Array, " orders"]) -> Float[Arra
     """``sum_t factor[t] * Pr(i and j are in a subset of size t)``; the diagonal holds the inclusion of i."""
     n_items = s.real.shape[-1]
     a, b = (factor[:, None] * w for w in (s.weight_real, s.weight_imag))
-    left = jnp.concatenate([a[..., None] * s.real - b[..., None] * s.imag, -a[..., None] * s.imag - b[..., None] * s.real])
+    a, b = a[..., None], b[..., None]
+    left = jnp.concatenate([a * s.real - b * s.imag, -a * s.imag - b * s.real])
     right = jnp.concatenate([s.real, s.imag])
     flat = (-1, n_items)
     both = jnp.matmul(left.reshape(flat).T, right.reshape(flat), precision=jax.lax.Precision.HIGHEST)
@@ -85,7 +87,7 @@ def joint_inclusion(s: Symmetric, factor: Float[Array, " orders"]) -> Float[Arra
 
 
 def _nodes(n_items: int) -> tuple[np.ndarray, ...]:
-    """Cosine, sine, weight and angle of the nodes in the upper half circle; an odd number above n_items on the whole."""
+    """Cosine, sine, weight and angle of the nodes in the upper half circle; in all an odd number above n_items."""
     n = n_items + 1 + n_items % 2
     k = np.arange(n // 2 + 1)
     angle = 2 * np.pi * k / n
@@ -93,7 +95,8 @@ def _nodes(n_items: int) -> tuple[np.ndarray, ...]:
 
 
 def _log_radius(log_x: Array, target: Array, present: Array, n_present: Array) -> Array:
-    """The shift at which the chances sigmoid(log_x + shift) sum to ``target``, by bisection; it need not be accurate."""
+    """The shift at which the chances sigmoid(log_x + shift) sum to ``target``, by bisection; it need not be exact."""
+    present = present[None, :]
     centre = jnp.log(target) - jnp.log(n_present - target)
     low = centre - jnp.max(jnp.where(present, log_x, -jnp.inf), axis=-1, initial=-1e3)
     high = centre - jnp.min(jnp.where(present, log_x, jnp.inf), axis=-1, initial=1e3)

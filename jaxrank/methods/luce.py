@@ -1,0 +1,98 @@
+"""Setwise choice: every event is a choice of the models that succeed over those that fail."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from jaxrank.errors import OptionError
+from jaxrank.fit import Fit
+from jaxrank.priors import Flat, Prior, as_prior
+from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.setwise import choices
+from jaxrank.setwise_fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.solve.newton import Newton
+from jaxrank.statistics import Events
+
+
+class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
+    """Luce strengths from events: each model that succeeds is chosen over all that fail.
+
+    **Model** composite likelihood prod over events, i in U, of pi_i / (pi_i + sum_{j in V} pi_j), pi = exp(theta), U
+    the models right and V those wrong in one trial of one question [luce1959]; maximum likelihood, or with ``prior``
+    the maximum of the posterior. Newton's method with closed-form curvature.
+    **Reads** events; a model that took no part in an event is in neither set. Events with U or V empty say nothing.
+    **Scores** log-strengths theta, mean 0 over models.
+    **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
+    ``solver``: Newton.
+    **Params** ``theta``; ``log_likelihood`` (composite, without the prior).
+    **Standard errors** the sandwich of event scores, since the winners of one event share its losers.
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph with an edge from i to j when i was chosen over j is not strongly
+    connected [ford1957], ``DISCONNECTED`` where it falls apart, ``MAX_STEPS``. With no informative event every model
+    ties at 0. A proper prior always has an optimum.
+    **Departs** scores are logarithms; the source papers use strengths exp(theta).
+    """
+
+    statistic: ClassVar[type] = Events
+    binary: ClassVar[bool] = True
+    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
+    solver: Newton = eqx.field(default=Newton())
+
+    def __call__(self, stat: Events, *, key: None = None) -> Fit:
+        return fit_luce(self, choices(stat.outcomes, stat.weights))
+
+    def standard_errors(self, stat: Events, fit: Fit) -> Float[Array, " models"]:
+        return luce_errors(self, choices(stat.outcomes, stat.weights), fit)
+
+
+class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
+    """Davidson-Luce strengths: the set of models that succeed is chosen as a whole, as a tie of its size.
+
+    **Model** Pr(U | S) = delta_t g_t(U) / sum_{t'=1..D} delta_t' e_t'(pi_S^(1/t')), t = |U|, g_t(U) = prod_U pi^(1/t),
+    e the elementary symmetric polynomial over the slate S [firth2019, eq. 2]; maximum likelihood, or with ``prior`` (on
+    theta; the tie parameters have none) the maximum of the posterior. Newton's method: the model is an exponential
+    family, so gradient and curvature are the inclusion probabilities of `jaxrank.symmetric`.
+    **Reads** events. Events with all right or all wrong are left out, and the likelihood conditions on that: a slate of
+    m models has the orders 1 to min(D, m - 1).
+    **Scores** log-strengths theta, mean 0 over models.
+    **Fields** ``prior``, ``solver`` as in `BradleyTerryLuce`.  ``max_tied``: D, the largest tie order; default L - 1.
+    **Params** ``theta``; ``tie_strengths``: delta of the orders 1..D, 0 for an order that never occurs and 1 for the
+    lowest that does (delta_1 whenever a model ever was the only one right); ``orders``: events of each order.
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of choices is not strongly connected and all events have one slate,
+    or where the iteration runs off; or where a tie order occurs only on slates that allow no other; ``DISCONNECTED``;
+    ``UNDEFINED`` where an event has more winners than ``max_tied``; ``MAX_STEPS``. With no informative event every
+    model ties at 0.
+    **Departs** the normaliser is evaluated by a discrete Fourier transform instead of a recursion: the same sum and
+    cost, with its derivatives. An order that never occurs is left out instead of letting log delta drift to minus
+    infinity.
+    """
+
+    statistic: ClassVar[type] = Events
+    binary: ClassVar[bool] = True
+    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
+    max_tied: int | None = choice(None)
+    solver: Newton = eqx.field(default=Newton())
+
+    def __check_init__(self) -> None:
+        if self.max_tied is not None and self.max_tied < 1:
+            raise OptionError(f"max_tied={self.max_tied}; the largest tie order is 1 or more")
+
+    def __call__(self, stat: Events, *, key: None = None) -> Fit:
+        return fit_davidson_luce(self, choices(stat.outcomes, stat.weights), self._orders(stat))
+
+    def standard_errors(self, stat: Events, fit: Fit) -> Float[Array, " models"]:
+        return davidson_luce_errors(self, choices(stat.outcomes, stat.weights), fit, self._orders(stat))
+
+    def _orders(self, stat: Events) -> int:
+        most = max(stat.outcomes.shape[1] - 1, 1)
+        return most if self.max_tied is None else min(self.max_tied, most)
+
+
+ENTRIES = (
+    Entry("bradley_terry_luce", BradleyTerryLuce, source="luce1959", published=True),
+    Entry("bradley_terry_luce_map", BradleyTerryLuce, source="luce1959", options={"prior": 1.0}, published=True),
+    Entry("davidson_luce", DavidsonLuce, source="firth2019", published=True),
+    Entry("davidson_luce_map", DavidsonLuce, source="firth2019", options={"prior": 1.0}, published=True),
+)

@@ -1,0 +1,150 @@
+"""Likelihoods of setwise choice: the composite Luce likelihood and Davidson-Luce, with closed-form curvature."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.likelihood import Likelihood
+from jaxrank.ranker import choice
+from jaxrank.setwise import Choices, SetTotals, joint
+from jaxrank.statistics import HIGHEST, Events
+from jaxrank.symmetric import joint_inclusion, log_symmetric
+
+
+class LuceLikelihood(Likelihood):
+    """Each chosen model against the rejected ones: prod over events, i in U, of pi_i / (pi_i + sum_V pi) [luce1959].
+
+    With one chosen model an event is a stage of a Plackett-Luce ranking, and this is its exact likelihood; with several
+    it is a composite likelihood. Reads `Choices`.
+    """
+
+    statistic: ClassVar[type] = Events
+
+    @property
+    def n_extra(self) -> int:
+        return 0
+
+    def log_prob(self, params: Array, stat: Choices) -> Array:
+        _, total, mass, top = _odds(params, stat)
+        return jnp.dot(jnp.sum(mass, axis=0), params - top, precision=HIGHEST) - jnp.sum(mass * jnp.log(total))
+
+    def parts(self, params: Array, stat: Choices) -> tuple[Array, Array, Array]:
+        pi, total, mass, top = _odds(params, stat)
+        chosen = jnp.sum(mass, axis=0)
+        value = jnp.sum(mass * jnp.log(total)) - jnp.dot(chosen, params - top, precision=HIGHEST)
+        share = mass / total
+        losses = jnp.matmul(jnp.sum(share, axis=1), stat.rejected, precision=HIGHEST)
+        expected = pi * (jnp.sum(share, axis=0) + losses)
+        square = share / total
+        cross = jnp.matmul(square.T, stat.rejected, precision=HIGHEST)
+        among = joint(stat.rejected, stat.rejected, jnp.sum(square, axis=1))
+        pairs = cross + cross.T + among + jnp.diag(jnp.sum(square, axis=0))
+        return value, expected - chosen, jnp.diag(expected) - pi[:, None] * pi[None, :] * pairs
+
+    def start(self, stat: Choices) -> Array:
+        """Centred log-odds of each model's share of choices, half a choice added to both sides."""
+        won = jnp.matmul(stat.weights, stat.chosen, precision=HIGHEST)
+        lost = jnp.matmul(stat.weights, stat.rejected, precision=HIGHEST)
+        odds = jnp.log(won + 0.5) - jnp.log(lost + 0.5)
+        return odds - jnp.mean(odds)
+
+
+def _odds(theta: Array, c: Choices) -> tuple[Array, Array, Array, Array]:
+    """pi scaled to a largest of 1; pi_i + sum_V pi for every event and model; weight of the terms; the log scale."""
+    top = jax.lax.stop_gradient(jnp.max(theta))
+    # exp(-80) instead of an underflow to zero, so that a slate of very weak models still has a positive total.
+    pi = jnp.exp(jnp.maximum(theta - top, -80))
+    total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
+    return pi, total, c.weights[:, None] * c.chosen, top
+
+
+class DavidsonLuceLikelihood(Likelihood):
+    """The chosen set as a whole: Pr(U | S) = delta_t g_t(U) / sum_t' delta_t' e_t'(pi_S^(1/t')), t = |U|,
+    g_t(U) = prod_U pi^(1/t) [firth2019].
+
+    An exponential family: the data enter through the mean choices and the numbers of choices of each size. Reads
+    `SetTotals`. The parameters are the L log-strengths and the D log tie parameters; the tie parameters of orders that
+    are not `SetTotals.free` are read as 0 and have gradient 0 and curvature 1.
+    """
+
+    statistic: ClassVar[type] = Events
+    n_orders: int = choice(1)
+
+    @property
+    def n_extra(self) -> int:
+        return self.n_orders
+
+    def log_prob(self, params: Array, stat: SetTotals) -> Array:
+        """Needs a static number of slates: every row of ``stat.slates`` is visited (those of weight 0 for nothing)."""
+        theta, eta = _split(params, stat)
+        observed = jnp.dot(stat.mean_choice, theta, precision=HIGHEST) + jnp.dot(stat.orders, eta, precision=HIGHEST)
+        order = jnp.arange(1, self.n_orders + 1)
+        allowed = stat.active[None, :] & (order[None, :] <= stat.top[:, None])
+        log_z = jax.vmap(log_normaliser, (None, None, 0, 0))(theta, eta, stat.slates, allowed)
+        return observed - jnp.sum(jnp.where(stat.slate_weights > 0, stat.slate_weights * log_z, 0))
+
+    def parts(self, params: Array, stat: SetTotals) -> tuple[Array, Array, Array]:
+        theta, eta = _split(params, stat)
+        n_models = theta.shape[0]
+        value = -jnp.dot(stat.mean_choice, theta, precision=HIGHEST) - jnp.dot(stat.orders, eta, precision=HIGHEST)
+        linear = -jnp.concatenate([stat.mean_choice, stat.orders])
+        order = jnp.arange(1, self.n_orders + 1)
+
+        def add(s: Array, sums: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            moments = _slate_moments(theta, eta, stat.slates[s], stat.active & (order <= stat.top[s]))
+            return tuple(total + stat.slate_weights[s] * part for total, part in zip(sums, moments, strict=True))
+
+        # A dynamic number of rounds: one for complete data, whatever the number of events.
+        begin = (value, linear, jnp.zeros((params.shape[0],) * 2, params.dtype))
+        value, gradient, curvature = jax.lax.fori_loop(0, stat.n_slates, add, begin)
+        moves = jnp.concatenate([jnp.ones(n_models, bool), stat.free])
+        curvature = jnp.where(moves[:, None] & moves[None, :], curvature, jnp.diag((~moves).astype(params.dtype)))
+        return value, jnp.where(moves, gradient, 0), curvature
+
+    def start(self, stat: SetTotals) -> Array:
+        """Equal strengths, and the tie parameters that fit the order counts of the average slate then."""
+        order = jnp.arange(1, self.n_orders + 1).astype(stat.orders.dtype)
+        size = jnp.dot(stat.slate_weights, jnp.sum(stat.slates, axis=1), precision=HIGHEST)
+        size = jnp.maximum(size / jnp.maximum(jnp.sum(stat.slate_weights), 1e-30), order)
+        log_sets = jax.lax.lgamma(size + 1) - jax.lax.lgamma(order + 1) - jax.lax.lgamma(size - order + 1)
+        eta = jnp.log(jnp.maximum(stat.orders, 1e-30)) - log_sets
+        eta = jnp.where(stat.free, eta - eta[jnp.argmax(stat.active)], 0)
+        return jnp.concatenate([jnp.zeros_like(stat.mean_choice), eta])
+
+
+def log_normaliser(
+    theta: Float[Array, " models"], eta: Float[Array, " orders"], slate: Array, allowed: Array
+) -> Float[Array, ""]:
+    """log sum_t delta_t e_t(pi^(1/t)) over the allowed orders t = 1..D of one slate; 0 where none is allowed."""
+    terms = jnp.where(allowed, _order_terms(theta, eta, slate)[0], -1e30)
+    return jnp.where(jnp.any(allowed), jax.nn.logsumexp(terms), 0)
+
+
+def _split(params: Array, t: SetTotals) -> tuple[Array, Array]:
+    n_models = t.mean_choice.shape[0]
+    return params[:n_models], jnp.where(t.free, params[n_models:], 0)
+
+
+def _order_terms(theta: Array, eta: Array, slate: Array) -> tuple[Array, Any, Array]:
+    order = jnp.arange(1, eta.shape[0] + 1).astype(theta.dtype)
+    symmetric = log_symmetric(theta[None, :] / order[:, None], order, slate)
+    return eta + symmetric.log_e, symmetric, order
+
+
+def _slate_moments(theta: Array, eta: Array, slate: Array, allowed: Array) -> tuple[Array, Array, Array]:
+    """log Z of one slate, with the mean and covariance of (1{i in U} / |U|, 1{|U| = t}); 0 if no order is allowed."""
+    terms, symmetric, order = _order_terms(theta, eta, slate)
+    some = jnp.any(allowed)
+    terms = jnp.where(allowed, terms, -jnp.inf)
+    log_z = jnp.where(some, jax.nn.logsumexp(terms), 0)
+    chance = jnp.exp(terms - log_z)
+    inclusion = symmetric.inclusion / order[:, None]
+    mean = jnp.matmul(chance, inclusion, precision=HIGHEST)
+    mixed = (chance[:, None] * inclusion).T
+    joint_mean = jnp.block([[joint_inclusion(symmetric, chance / order**2), mixed], [mixed.T, jnp.diag(chance)]])
+    both = jnp.concatenate([mean, chance])
+    return log_z, both, joint_mean - both[:, None] * both[None, :]
