@@ -1,0 +1,320 @@
+"""``replicate``: one method on any number of replicates.
+
+The unit of work is a *block*: a fixed number of consecutive replicates, drawn, reduced to statistics by one matrix
+product and ranked under one ``vmap``. Blocks are always the same replicates in the same places of the same compiled
+loop body; chunks, devices and hosts only decide who runs which blocks. That is why results are the same to the last
+bit for any chunk size and any number of devices and hosts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+from jaxrank.errors import OptionError
+from jaxrank.fit import Fit
+from jaxrank.ranker import Ranker
+from jaxrank.resampling import draws
+from jaxrank.resampling.checkpoint import Checkpoint
+from jaxrank.resampling.progress import progress_bar
+from jaxrank.resampling.sources import Source
+
+_AXIS = "replicates"
+_CACHE_BYTES = 2**19  # statistics of a block on a CPU: within the cache of one core
+_ACCELERATOR_BYTES = 2**28  # statistics of a block on a GPU or TPU
+_CHUNK_BYTES = 2**27  # results and host draws of a chunk
+_CHUNK_REPLICATES = 2**14  # so that progress and checkpoints come every second or so
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """What is kept of replicates ``start`` .. ``start + B - 1``, on the host.
+
+    **scores**: (B, L).  **status**: int8 (B,).  **steps**: int32 (B,).  **resolution**: (B,).
+    **members**: int32 (B, L), the models of each replicate where the scheme draws pools, else None.
+    """
+
+    scores: np.ndarray
+    status: np.ndarray
+    steps: np.ndarray
+    resolution: np.ndarray
+    members: np.ndarray | None = None
+    start: int = 0
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "start"}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Kept]) -> Kept:
+        names = parts[0].arrays()
+        return cls(**{name: np.concatenate([p.arrays()[name] for p in parts]) for name in names}, start=parts[0].start)
+
+
+class Replication(eqx.Module):
+    """A method, the source of its statistics, and the study's key: all that determines the bits of a replicate."""
+
+    ranker: Ranker
+    source: Source
+    key: Array
+    block: int = eqx.field(static=True)
+
+    def lane(self, replicate: Any, payload: Any) -> dict[str, Any]:
+        key = draws.replicate_key(self.key, replicate)
+        stat, members = self.source(key, replicate, payload)
+        fit = self.ranker(stat, key=draws.ranker_key(key) if self.ranker.stochastic else None)
+        return _keep(fit, members)
+
+    def statistic(self, replicate: Any, payload: Any) -> tuple[Any, Any]:
+        return self.source(draws.replicate_key(self.key, replicate), replicate, payload)
+
+    @classmethod
+    def make(cls, ranker: Ranker, source: Source, key: Array, block: int | None = None) -> Replication:
+        """``block``: replicates in a block; by default as many as the cache holds (on a GPU: as keep it busy)."""
+        return cls(ranker, source, key, block or _block_size(source, key))
+
+
+def replicate(
+    work: Replication,
+    n_replicates: int,
+    *,
+    chunk: int | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool | None = None,
+    title: str = "",
+    collect: Callable[[Kept], Any] | None = None,
+) -> list[Any]:
+    """Run a method on replicates 0 .. n_replicates - 1.
+
+    **chunk**: replicates between two looks at the clock; rounded up to whole blocks, no influence on the results.
+    **collect**: called with each chunk's `Kept` as it is finished, in order; the list of what it returned is the
+    result. By default the chunks themselves.
+
+    With several local devices each runs a share of the blocks of a chunk; with several hosts (`jax.distributed`)
+    each runs every n-th chunk, and all of them return the chunks of this host only (see `gather_hosts`).
+    """
+    if n_replicates < 1:
+        raise OptionError(f"n_replicates={n_replicates} must be 1 or more")
+    size = checkpoint.chunk if checkpoint else chunk_size(work, n_replicates, chunk)
+    bounds = [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
+    mine = bounds[jax.process_index() :: jax.process_count()]
+    out = []
+    with progress_bar(title, sum(b - a for a, b in mine), progress) as advance:
+        for kept in _in_order(work, mine, size, checkpoint):
+            out.append(kept if collect is None else collect(kept))
+            advance(len(kept.status))
+    return out
+
+
+def chunk_size(work: Replication, n_replicates: int, chunk: int | None = None) -> int:
+    """Replicates in a chunk: whole blocks, as many as the memory budget allows, and enough chunks for all cores."""
+    if chunk is not None and chunk < 1:
+        raise OptionError(f"chunk_size={chunk} must be 1 or more")
+    n_parts = len(jax.local_devices()) if len(jax.local_devices()) > 1 else 1
+    if chunk is None:
+        one = jax.eval_shape(lambda: work.lane(jnp.uint32(0), _first(work.source.payload(work.key, np.zeros(1, int)))))
+        lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(one)) if not work.ranker.host else 2**14
+        chunk = min(max(_CHUNK_BYTES // max(lane, 1), 1), _CHUNK_REPLICATES)
+        chunk = min(chunk, -(-n_replicates // (_workers() * jax.process_count())))
+    unit = work.block * n_parts
+    n_units = -(-chunk // unit)
+    if n_units > 1:
+        n_units = 1 << (n_units - 1).bit_length()  # few distinct sizes: few compilations
+    return unit * n_units
+
+
+def gather_hosts(arrays: dict[str, np.ndarray], n_replicates: int, size: int) -> dict[str, np.ndarray]:
+    """All replicates in order on every host, from the arrays of each host's own chunks."""
+    if jax.process_count() == 1:
+        return arrays
+    from jax.experimental import multihost_utils
+
+    bounds = [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
+    order = [
+        np.concatenate([np.arange(*b) for b in bounds[p :: jax.process_count()]] or [np.zeros(0, int)])
+        for p in range(jax.process_count())
+    ]
+    longest = max(map(len, order))
+    whole = {}
+    for name, value in arrays.items():
+        pad = np.zeros((longest, *value.shape[1:]), value.dtype)
+        pad[: len(value)] = value
+        # sent as bytes: a collective must not change 64-bit values to 32 bits
+        table = multihost_utils.process_allgather(np.frombuffer(pad.tobytes(), np.uint8))
+        parts = [np.frombuffer(np.asarray(t).tobytes(), value.dtype).reshape(pad.shape) for t in table]
+        out = np.zeros((n_replicates, *value.shape[1:]), value.dtype)
+        for index, part in zip(order, parts, strict=True):
+            out[index] = part[: len(index)]
+        whole[name] = out
+    return whole
+
+
+def _in_order(
+    work: Replication, bounds: list[tuple[int, int]], size: int, checkpoint: Checkpoint | None
+) -> Iterator[Kept]:
+    """Chunks in order, a few in flight on the cores at a time."""
+    run = _run_on_host if work.ranker.host else _run_on_device
+    x64 = jax.config.jax_enable_x64  # a thread-local setting
+
+    def job(start: int, stop: int) -> Kept:
+        stored = checkpoint.load(start, stop) if checkpoint else None
+        if stored is not None:
+            return Kept(**stored, start=start)
+        with jax.enable_x64(x64):
+            kept = run(work, start, stop, size)
+        if checkpoint:
+            checkpoint.save(start, stop, kept.arrays())
+        return kept
+
+    n_workers = 1 if work.ranker.host else _workers()
+    if n_workers == 1:
+        yield from (job(*b) for b in bounds)
+        return
+    with ThreadPoolExecutor(n_workers) as pool:
+        waiting: list[Future] = []
+        todo = iter(bounds)
+        try:
+            while True:
+                with contextlib.suppress(StopIteration):
+                    while len(waiting) < 2 * n_workers:
+                        waiting.append(pool.submit(job, *next(todo)))
+                if not waiting:
+                    return
+                yield waiting.pop(0).result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_on_device(work: Replication, start: int, stop: int, size: int) -> Kept:
+    firsts, counts, capacity, payload, mesh = _layout(work, start, stop, size)
+    out = _blocks(work, firsts, counts, payload, capacity, mesh)
+    # devices are filled one after the other, so the replicates lie in order and padding comes last
+    return Kept(**{name: np.asarray(x)[: stop - start] for name, x in out.items()}, start=start)
+
+
+def _run_on_host(work: Replication, start: int, stop: int, size: int) -> Kept:
+    """A method on the host: once for each distinct statistic."""
+    firsts, counts, capacity, payload, _ = _layout(work, start, stop, size, devices=1)
+    stats, members = _statistics(work, firsts, counts, payload, capacity)
+    leaves, tree = jax.tree.flatten(stats)
+    leaves = [np.asarray(x)[: stop - start] for x in leaves]
+    members = None if members is None else np.asarray(members)[: stop - start]
+    seen: dict[bytes, int] = {}
+    fits: list[dict[str, Any]] = []
+    place = np.zeros(stop - start, int)
+    for b in range(stop - start):
+        contents = b"".join(x[b].tobytes() for x in leaves)
+        key = None
+        if work.ranker.stochastic:
+            key, contents = draws.ranker_key(draws.replicate_key(work.key, start + b)), b"%d" % b
+        if contents not in seen:
+            seen[contents] = len(fits)
+            stat = jax.tree.unflatten(tree, [jnp.asarray(x[b]) for x in leaves])
+            fits.append({k: np.asarray(v) for k, v in _keep(work.ranker(stat, key=key), None).items()})
+        place[b] = seen[contents]
+    arrays = {name: np.stack([f[name] for f in fits])[place] for name in fits[0]}
+    return Kept(**arrays, members=members, start=start)
+
+
+def _layout(work: Replication, start: int, stop: int, size: int, devices: int | None = None) -> tuple[Any, ...]:
+    """First replicate and number of blocks of every device, the blocks a device can hold, payload, mesh."""
+    local = jax.local_devices()
+    n_parts = len(local) if devices is None else devices
+    n_blocks = -(-(stop - start) // work.block)
+    capacity = -(-size // (work.block * n_parts))
+    counts = np.clip(n_blocks - capacity * np.arange(n_parts), 0, capacity).astype(np.int32)
+    firsts = (start + capacity * work.block * np.arange(n_parts)).astype(np.uint32)
+    payload = work.source.payload(work.key, np.arange(start, start + n_blocks * work.block))
+    if payload is not None:
+        payload = jax.tree.map(lambda x: _pad(x, n_parts * capacity * work.block), payload)
+    mesh = None
+    if n_parts > 1:
+        mesh = jax.make_mesh((n_parts,), (_AXIS,), axis_types=(AxisType.Auto,), devices=local)
+    return firsts, counts, capacity, payload, mesh
+
+
+@eqx.filter_jit
+def _blocks(work: Replication, firsts: Any, counts: Any, payload: Any, capacity: int, mesh: Any) -> dict[str, Array]:
+    """The blocks of every device: (devices * capacity * block, ...) of each kept array."""
+    dynamic, static = eqx.partition(work, eqx.is_array)
+
+    def part(dynamic: Any, first: Array, count: Array, payload: Any) -> dict[str, Array]:
+        return _loop(eqx.combine(dynamic, static).lane, work.block, capacity, first[0], count[0], payload)
+
+    if mesh is None:
+        return part(dynamic, firsts, counts, payload)
+    spread, whole = PartitionSpec(_AXIS), PartitionSpec()
+    sharded = jax.shard_map(
+        part, mesh=mesh, in_specs=(whole, spread, spread, spread), out_specs=spread, check_vma=False
+    )
+    put = lambda x: jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spread))
+    return sharded(dynamic, put(firsts), put(counts), jax.tree.map(put, payload))
+
+
+@eqx.filter_jit
+def _statistics(work: Replication, firsts: Any, counts: Any, payload: Any, capacity: int) -> Any:
+    return _loop(work.statistic, work.block, capacity, firsts[0], counts[0], payload)
+
+
+def _loop(lane: Callable, block: int, capacity: int, first: Array, count: Array, payload: Any) -> Any:
+    """``lane`` of ``count`` blocks. The bound is traced: one compilation, and the body is compiled apart from what
+    surrounds the loop, whatever the number of blocks."""
+
+    def run(i: Array) -> Any:
+        ids = first.astype(jnp.uint32) + (i * block + jnp.arange(block)).astype(jnp.uint32)
+        mine = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, i * block, block), payload)
+        return jax.vmap(lane)(ids, mine)
+
+    def body(i: Array, out: Any) -> Any:
+        write = lambda whole, piece: jax.lax.dynamic_update_slice_in_dim(whole, piece, i * block, 0)
+        return jax.tree.map(write, out, run(i))
+
+    shapes = jax.eval_shape(run, jnp.int32(0))
+    start = jax.tree.map(lambda x: jnp.zeros((capacity * block, *x.shape[1:]), x.dtype), shapes)
+    return jax.lax.fori_loop(0, count, body, start)
+
+
+def _keep(fit: Fit, members: Any) -> dict[str, Any]:
+    kept = {
+        "scores": fit.scores,
+        "status": jnp.asarray(fit.status, jnp.int8),
+        "steps": jnp.asarray(fit.steps, jnp.int32),
+        "resolution": fit.resolution,
+    }
+    return kept if members is None else {**kept, "members": members}
+
+
+def _block_size(source: Source, key: Array) -> int:
+    payload = _first(source.payload(key, np.zeros(1, int)))
+    stat = jax.eval_shape(lambda p: source(key, jnp.uint32(0), p)[0], payload)
+    lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat))
+    on_cpu = jax.default_backend() == "cpu"
+    fit = (_CACHE_BYTES if on_cpu else _ACCELERATOR_BYTES) // max(lane, 1)
+    low, high = (16, 256) if on_cpu else (64, 2**15)
+    return min(max(1 << max(fit.bit_length() - 1, 0), low), high)
+
+
+def _workers() -> int:
+    """Chunks in flight: on one CPU device, one for each core, since a block keeps one core busy."""
+    if jax.default_backend() != "cpu" or len(jax.local_devices()) > 1:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _first(payload: Any) -> Any:
+    return jax.tree.map(lambda x: x[0], payload)
+
+
+def _pad(x: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate([x, np.zeros((length - len(x), *x.shape[1:]), x.dtype)])

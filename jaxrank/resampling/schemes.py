@@ -1,0 +1,248 @@
+"""How a replicate is drawn from the data: one frozen class for each scheme, named as in ``jr.bootstrap(scheme=...)``.
+
+A scheme draws one object per replicate, an array of indices (of weights for the Bayesian bootstrap), and says what it
+means in the three forms that statistics can read:
+
+* ``weights(draw)``: how often each trial and question counts, for ``S.reduce``;
+* ``gather(draw, outcomes)``: the drawn outcomes in the drawn order, for `Sequence` and for schemes that weights
+  cannot express;
+* ``members(draw)``: which models take part, None for all of them.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxrank.errors import OptionError
+from jaxrank.resampling import draws
+from jaxrank.statistics import Weights
+
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Scheme(abc.ABC):
+    """A way to draw replicates of R (models, questions, trials). ``shape`` below is that of R.
+
+    **weighted**: weights express the replicate; else every statistic is made from the gathered outcomes.
+    **ordered**: the drawn outcomes have an order, so that methods which read a sequence have one.
+    **fractional**: weights are not whole numbers.
+    **keeps_questions**: question m of a replicate is question m of the data, so that priors by question stay in place.
+    """
+
+    name: ClassVar[str]
+    weighted: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+    fractional: ClassVar[bool] = False
+    keeps_questions: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def draw(self, key: Array, replicate: Any, shape: Shape, dtype: Any) -> Array:
+        """The random object of one replicate, from its own key; only schemes that enumerate read its number."""
+
+    def weights(self, draw: Array, shape: Shape, dtype: Any) -> Weights:
+        raise NotImplementedError(f"{self.name} draws cells, which weights do not express")
+
+    def gather(self, draw: Array, outcomes: Array) -> Array:
+        raise NotImplementedError(f"{self.name} draws weights, not outcomes")
+
+    def members(self, draw: Array) -> Array | None:
+        return None
+
+    def check(self, shape: Shape) -> None:
+        """Raise `OptionError` where the scheme does not fit the data; most fit any."""
+        return
+
+    def exhaustive(self, shape: Shape) -> int | None:
+        """The number of replicates where the scheme enumerates all of them, else None."""
+        return None
+
+    def __str__(self) -> str:
+        fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        return f"{self.name}({fields})" if fields else self.name
+
+
+@dataclass(frozen=True)
+class Trials(Scheme):
+    """Trial indices with replacement, N of N, the same for all questions and models (column-wise bootstrap)."""
+
+    name = "trials"
+
+    def draw(self, key, replicate, shape, dtype):
+        return draws.integers(key, (shape[2],), shape[2])
+
+    def weights(self, draw, shape, dtype):
+        return Weights(trials=draws.counts_of(draw, shape[2], dtype))
+
+    def gather(self, draw, outcomes):
+        return outcomes[:, :, draw]
+
+
+@dataclass(frozen=True)
+class TrialsPerQuestion(Scheme):
+    """Trial indices with replacement, drawn anew for each question, the same for all models (row-wise bootstrap)."""
+
+    name = "trials_per_question"
+
+    def draw(self, key, replicate, shape, dtype):
+        return draws.integers(key, shape[1:], shape[2])
+
+    def weights(self, draw, shape, dtype):
+        return Weights(trials=jax.vmap(lambda i: draws.counts_of(i, shape[2], dtype))(draw))
+
+    def gather(self, draw, outcomes):
+        return jnp.take_along_axis(outcomes, draw[None], axis=2)
+
+
+@dataclass(frozen=True)
+class Independent(Scheme):
+    """Trial indices with replacement, drawn anew for each model and question: models share nothing."""
+
+    name = "independent"
+    weighted = False
+
+    def draw(self, key, replicate, shape, dtype):
+        return draws.integers(key, shape, shape[2])
+
+    def gather(self, draw, outcomes):
+        return jnp.take_along_axis(outcomes, draw, axis=2)
+
+
+@dataclass(frozen=True)
+class Questions(Scheme):
+    """Questions with replacement, M of M, each with all its trials (cluster bootstrap)."""
+
+    name = "questions"
+
+    def draw(self, key, replicate, shape, dtype):
+        return draws.integers(key, (shape[1],), shape[1])
+
+    def weights(self, draw, shape, dtype):
+        return Weights(questions=draws.counts_of(draw, shape[1], dtype))
+
+    def gather(self, draw, outcomes):
+        return outcomes[:, draw, :]
+
+
+@dataclass(frozen=True)
+class QuestionsAndTrials(Scheme):
+    """Questions with replacement, then for every drawn question its trials with replacement (two-stage bootstrap).
+
+    A question that was drawn twice gets two draws of its trials.
+    """
+
+    name = "questions_and_trials"
+    weighted = False
+    keeps_questions = False
+
+    def draw(self, key, replicate, shape, dtype):
+        which, inside = jax.random.split(key)
+        q = draws.integers(which, (shape[1], 1), shape[1])
+        return jnp.concatenate([q, draws.integers(inside, shape[1:], shape[2])], axis=1)  # (M, 1 + N)
+
+    def gather(self, draw, outcomes):
+        return jnp.take_along_axis(outcomes[:, draw[:, 0], :], draw[None, :, 1:], axis=2)
+
+
+@dataclass(frozen=True)
+class Bayesian(Scheme):
+    """Dirichlet(1, ..., 1) weights on the trials, or on the questions (Bayesian bootstrap)."""
+
+    name = "bayesian"
+    ordered = False
+    fractional = True
+    unit: Literal["trials", "questions"] = "trials"
+
+    def __post_init__(self):
+        if self.unit not in ("trials", "questions"):
+            raise OptionError(f'bayesian(unit={self.unit!r}): unit must be "trials" or "questions"')
+
+    def draw(self, key, replicate, shape, dtype):
+        return draws.dirichlet_weights(key, shape[2] if self.unit == "trials" else shape[1], dtype)
+
+    def weights(self, draw, shape, dtype):
+        return Weights(trials=draw) if self.unit == "trials" else Weights(questions=draw)
+
+
+@dataclass(frozen=True)
+class Subsample(Scheme):
+    """``n`` of the N trials without replacement, the same for all questions and models.
+
+    n = 1 enumerates: replicate b is trial b, N replicates in all (the published low-budget protocol).
+    """
+
+    name = "subsample"
+    n: int = 1
+
+    def check(self, shape):
+        if not 1 <= self.n <= shape[2]:
+            raise OptionError(f"subsample(n={self.n}): n must be between 1 and the number of trials, {shape[2]}")
+
+    def exhaustive(self, shape):
+        return shape[2] if self.n == 1 else None
+
+    def draw(self, key, replicate, shape, dtype):
+        if self.n == 1:
+            return jnp.reshape(replicate % shape[2], 1).astype(jnp.int32)
+        return draws.without_replacement(key, self.n, shape[2])
+
+    def weights(self, draw, shape, dtype):
+        return Weights(trials=draws.counts_of(draw, shape[2], dtype))
+
+    def gather(self, draw, outcomes):
+        return outcomes[:, :, draw]
+
+
+@dataclass(frozen=True)
+class Models(Scheme):
+    """Pools of ``size`` models drawn without replacement, each with all the data of its models."""
+
+    name = "models"
+    size: int = 2
+
+    def check(self, shape):
+        if not 2 <= self.size <= shape[0]:
+            raise OptionError(f"models(size={self.size}): size must be between 2 and the number of models, {shape[0]}")
+
+    def draw(self, key, replicate, shape, dtype):
+        return jnp.sort(draws.without_replacement(key, self.size, shape[0]))
+
+    def weights(self, draw, shape, dtype):
+        return Weights(questions=jnp.ones(shape[1], dtype))
+
+    def gather(self, draw, outcomes):
+        return outcomes
+
+    def members(self, draw):
+        return draw
+
+
+SCHEMES: dict[str, Callable[..., Scheme]] = {
+    c.name: c
+    for c in (Trials, TrialsPerQuestion, Independent, Questions, QuestionsAndTrials, Bayesian, Subsample, Models)
+}
+
+
+def as_scheme(scheme: str | Scheme) -> Scheme:
+    """A scheme from its name ("trials", "subsample(n=10)", "models(5)") or a scheme."""
+    if isinstance(scheme, Scheme):
+        return scheme
+    if not isinstance(scheme, str):
+        raise OptionError(f"scheme must be a name or a Scheme, not {type(scheme).__name__}")
+    name, _, rest = scheme.partition("(")
+    if name not in SCHEMES:
+        raise OptionError(f"scheme={scheme!r} is unknown; the schemes are: {', '.join(SCHEMES)}")
+    try:
+        values = [v.split("=")[-1].strip().strip("\"'") for v in rest.rstrip(")").split(",") if v.strip()]
+        return SCHEMES[name](*(int(v) if v.isdigit() else v for v in values))
+    except TypeError:
+        raise OptionError(
+            f"scheme={scheme!r} does not fit {name}: write for example subsample(10) or models(5)"
+        ) from None

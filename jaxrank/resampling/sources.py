@@ -1,0 +1,254 @@
+"""From a data set and a scheme to the statistic of replicate b: the one place where statistics meet draws."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxrank.comparisons import TIE, Comparisons
+from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.ranker import Ranker
+from jaxrank.resampling import draws
+from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
+from jaxrank.responses import Responses
+from jaxrank.statistics import CountRows, Counts, Events, Pairs, Rows, Sequence, Weights, unit_of
+
+
+class Source(eqx.Module):
+    """Makes the statistic of a replicate on device.
+
+    ``payload(key, replicates)`` is what has to be drawn on the host first, a pytree of arrays with a leading axis of
+    replicates, or None.  Calling the source with a replicate's key, number and payload gives (statistic, members).
+    """
+
+    scheme: eqx.AbstractVar[Scheme]
+
+    def payload(self, key: Array, replicates: np.ndarray) -> Any:
+        return None
+
+    @abc.abstractmethod
+    def __call__(self, key: Array, replicate: Any, payload: Any) -> tuple[Any, Any]:
+        """One replicate; pure and mapped."""
+
+
+class TrialSource(Source):
+    """Replicates of repeated trials by weights (one matrix product for a batch) or by gathered outcomes."""
+
+    scheme: Scheme = eqx.field(static=True)
+    statistic: type = eqx.field(static=True)
+    shape: tuple[int, int, int] = eqx.field(static=True)
+    rows: Any
+    outcomes: Int[Array, "models questions trials"] | None
+    like: Any
+
+    def __call__(self, key, replicate, payload):
+        draw = self.scheme.draw(key, replicate, self.shape, self.float_dtype)
+        members = self.scheme.members(draw)
+        if self.outcomes is None:
+            stat = self.statistic.reduce(self.rows, self.scheme.weights(draw, self.shape, self.float_dtype))
+        else:
+            stat = self._gathered(self.scheme.gather(draw, self.outcomes))
+        return (stat if members is None else restrict(stat, members)), members
+
+    def _gathered(self, outcomes: Array) -> Any:
+        if self.statistic is Pairs and isinstance(self.like, Counts):
+            return pair_all(Counts.gather(outcomes, self.like))
+        return self.statistic.gather(outcomes, self.like)
+
+    @property
+    def float_dtype(self) -> Any:
+        leaves = [x.dtype for x in jax.tree.leaves((self.rows, self.like)) if jnp.issubdtype(x.dtype, jnp.floating)]
+        return leaves[0] if leaves else jnp.zeros(()).dtype
+
+
+class CellSource(Source):
+    """Replicates of results that are counts only: a multinomial draw for every model and question.
+
+    Equal in distribution to drawing trials anew for each model and question (`Independent`).
+    """
+
+    scheme: Scheme = eqx.field(static=True)
+    statistic: type = eqx.field(static=True)
+    counts: np.ndarray  # int64 (L, M, C+1), on the host
+    levels: Float[Array, " categories"]
+
+    def payload(self, key, replicates):
+        n = self.counts.sum(-1)
+        share = self.counts / np.maximum(n, 1)[..., None]
+        share[n == 0, 0] = 1
+        table = [g.multinomial(n, share) for g in draws.host_generators(key, replicates)]
+        return np.stack(table).astype(self.levels.dtype)
+
+    def __call__(self, key, replicate, payload):
+        counts = Counts(payload, jnp.ones(payload.shape[1], payload.dtype), self.levels)
+        return (counts if self.statistic is Counts else pair_all(counts)), None
+
+
+class BattleSource(Source):
+    """Replicates of battles: multinomial, gamma or hypergeometric draws of the counts of distinct battles.
+
+    Equal in distribution to drawing the battles one by one, at a cost that does not depend on their number.
+    """
+
+    scheme: Scheme = eqx.field(static=True)
+    statistic: type = eqx.field(static=True)
+    n_models: int = eqx.field(static=True)
+    count: np.ndarray  # (K,), on the host
+    first: Int[Array, " kinds"]
+    second: Int[Array, " kinds"]
+    tie: Array
+    events: Any
+    dtype: Any = eqx.field(static=True)
+
+    def payload(self, key, replicates):
+        if isinstance(self.scheme, Models):
+            return None
+        generators = draws.host_generators(key, replicates)
+        table = np.stack([self._counts(g) for g in generators])
+        if self.statistic is not Sequence:
+            return table.astype(self.dtype)
+        kinds = np.arange(len(self.count), dtype=np.int32)
+        return np.stack([g.permutation(np.repeat(kinds, c)) for g, c in zip(generators, table, strict=True)])
+
+    def _counts(self, generator: np.random.Generator) -> np.ndarray:
+        whole = np.rint(self.count).astype(np.int64)
+        if isinstance(self.scheme, Bayesian):
+            draw = generator.gamma(self.count)
+            return draw * (self.count.sum() / draw.sum())
+        if isinstance(self.scheme, Subsample):
+            return generator.multivariate_hypergeometric(whole, self.scheme.n, method="marginals")
+        return generator.multinomial(whole.sum(), whole / whole.sum())
+
+    def __call__(self, key, replicate, payload):
+        members = None
+        if isinstance(self.scheme, Models):
+            members = self.scheme.draw(key, replicate, (self.n_models, 1, 1), self.dtype)
+            payload = jnp.asarray(self.count, self.dtype)
+        if self.statistic is Pairs:
+            stat = self._pairs(payload)
+        elif self.statistic is Events:
+            stat = Events(self.events, payload)
+        else:
+            stat = Sequence(self.events[payload][:, None, :].astype(jnp.int8))
+        return (stat if members is None else restrict(stat, members)), members
+
+    def _pairs(self, count: Array) -> Pairs:
+        zero = jnp.zeros((self.n_models,) * 2, count.dtype)
+        wins = zero.at[self.first, self.second].add(jnp.where(self.tie, 0, count))
+        ties = zero.at[self.first, self.second].add(jnp.where(self.tie, count, 0))
+        return Pairs(wins, ties + ties.T)
+
+
+def restrict(stat: Any, members: Int[Array, " size"]) -> Any:
+    """The statistic of some of the models; pairs outside the pool and events without contest drop out by themselves."""
+    if isinstance(stat, Counts):
+        return Counts(stat.categories[members], stat.questions, stat.levels)
+    if isinstance(stat, Pairs):
+        pick = lambda x: x[members][:, members]
+        return Pairs(pick(stat.wins), pick(stat.ties))
+    if isinstance(stat, Events):
+        return Events(stat.outcomes[:, members], stat.weights)
+    return Sequence(stat.outcomes[..., members])
+
+
+def pair_all(counts: Counts) -> Pairs:
+    """Every trial of a model against every trial of another (``pairing="all"``), from counts on device."""
+    shape = counts.categories.shape
+    rows = CountRows(Rows(counts.categories.reshape(1, -1), shape, "question"), counts.levels)
+    return Pairs.reduce(rows, Weights(questions=counts.questions))
+
+
+def make_source(data: Responses | Comparisons, ranker: Ranker, scheme: Scheme, pairing: str, method: str) -> Source:
+    """The source of a method's replicates; `OptionError` or `UnsupportedDataError` where the scheme cannot serve it."""
+    statistic = ranker.statistic
+    if scheme.fractional and not ranker.fractional:
+        raise OptionError(
+            f"{method} counts whole outcomes and cannot read the fractional weights of scheme {scheme}; "
+            'use scheme="trials" or "questions"'
+        )
+    if statistic is Sequence and not scheme.ordered:
+        raise OptionError(
+            f'{method} reads outcomes in order, and scheme {scheme} draws weights without an order; use scheme="trials"'
+        )
+    if isinstance(data, Comparisons):
+        return _battles(data, statistic, scheme, pairing, method)
+    scheme.check(data.shape)
+    if data.outcomes is None:
+        if isinstance(scheme, Independent) and (statistic is Counts or (statistic is Pairs and pairing == "all")):
+            levels = jnp.asarray(data.levels, jnp.zeros(()).dtype)
+            return CellSource(scheme=scheme, statistic=statistic, counts=data.counts, levels=levels)
+        if scheme.name not in ("questions", "models") and getattr(scheme, "unit", None) != "questions":
+            raise UnsupportedDataError(
+                f"scheme {scheme} draws trials by their index, but these results are counts only: which succeeded "
+                'is unknown; use scheme="independent" or "questions"'
+            )
+    return _trials(data, statistic, scheme, pairing)
+
+
+def _trials(data: Responses, statistic: type, scheme: Scheme, pairing: str) -> Source:
+    dtype = jnp.zeros(()).dtype
+    if statistic is Sequence or not scheme.weighted:
+        like = Counts.of(data) if statistic is Pairs and pairing == "all" else statistic.of(data, pairing=pairing)
+        outcomes = _outcomes(data, statistic)
+        return TrialSource(
+            scheme=scheme, statistic=statistic, shape=data.shape, rows=None, outcomes=outcomes, like=like
+        )
+    probe = jax.eval_shape(
+        lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
+    )
+    rows = statistic.rows(data, unit_of(probe), pairing=pairing)
+    return TrialSource(scheme=scheme, statistic=statistic, shape=data.shape, rows=rows, outcomes=None, like=None)
+
+
+def _outcomes(data: Responses, statistic: type) -> Array:
+    if data.outcomes is None:
+        raise UnsupportedDataError(
+            f"{statistic.name} statistics need to know which trial succeeded; these results are counts only"
+        )
+    return jnp.asarray(data.outcomes, jnp.int8 if data.n_categories <= 128 else jnp.int16)
+
+
+def _battles(data: Comparisons, statistic: type, scheme: Scheme, pairing: str, method: str) -> Source:
+    if statistic is Counts:
+        statistic.of(data)  # raises: battles have no counts of a response tensor
+    if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
+        raise OptionError(
+            f'battles have no questions, so scheme {scheme} does not fit; use scheme="trials" (battles with replacement)'
+        )
+    a, b, outcome, count = _distinct(data)
+    whole = bool(np.all(count == np.rint(count)))
+    if not whole and not isinstance(scheme, Bayesian | Models):
+        raise OptionError(f'scheme {scheme} draws whole battles, but count holds fractions; use scheme="bayesian"')
+    if isinstance(scheme, Subsample) and not 1 <= scheme.n <= count.sum():
+        raise OptionError(f"subsample(n={scheme.n}): n must be between 1 and the number of battles, {count.sum():g}")
+    if statistic is Sequence:
+        statistic.of(data)  # raises where the order of the battles is not known
+    merged = Comparisons(a, b, np.array([1, 0, 0.5])[outcome], count, models=data.models)
+    events = None if statistic is Pairs else Events.of(merged).outcomes
+    return BattleSource(
+        scheme=scheme,
+        statistic=statistic,
+        n_models=len(data.models),
+        count=count,
+        first=jnp.asarray(a, jnp.int32),
+        second=jnp.asarray(b, jnp.int32),
+        tie=jnp.asarray(outcome == TIE),
+        events=events,
+        dtype=np.dtype(jnp.zeros(()).dtype),
+    )
+
+
+def _distinct(data: Comparisons) -> tuple[np.ndarray, ...]:
+    """Distinct battles (winner first; ties with the smaller index first) and how often each was fought."""
+    swap = (data.outcome == 1) | ((data.outcome == TIE) & (data.a > data.b))
+    a, b = np.where(swap, data.b, data.a), np.where(swap, data.a, data.b)
+    outcome = np.where(data.outcome == TIE, TIE, 0)
+    kinds, index = np.unique(np.stack([a, b, outcome], axis=1), axis=0, return_inverse=True)
+    count = np.bincount(index.reshape(-1), data.count, minlength=len(kinds))
+    return kinds[:, 0], kinds[:, 1], kinds[:, 2], count

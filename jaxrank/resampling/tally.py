@@ -1,0 +1,88 @@
+"""What a study counts over its replicates: ranks, pairwise orders, statuses. Additive: memory does not grow with B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxrank.fit import Status
+from jaxrank.ranking import rank_scores
+from jaxrank.resampling.engine import Kept
+
+_ROWS = 256  # replicates ranked at a time; their (rows, L, L) comparisons stay in the cache
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over replicates of L models.
+
+    **n**: replicates.  **ranked**: those in which every model has a rank.  **finite**: those in which every score is a
+    finite number.  **statuses**: (7,) by `Status`.  **ranks**: (L, L), ``ranks[i, r]`` times model i had rank r + 1.
+    **above**: (L, L), times i ranked above j.  **total**, **squares**: (L,) sums of the finite scores and of their
+    squares about ``centre`` (L,).
+    """
+
+    n: np.ndarray
+    ranked: np.ndarray
+    finite: np.ndarray
+    statuses: np.ndarray
+    ranks: np.ndarray
+    above: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, kept: Kept, centre: np.ndarray) -> Tally:
+        ranks = ranks_of(kept.scores, kept.resolution)
+        n_models = ranks.shape[1]
+        usable = ranks[(ranks > 0).all(axis=1)]
+        finite = kept.scores[np.isfinite(kept.scores).all(axis=1)].astype(np.float64) - centre
+        above = sum(
+            (_above(part) for part in np.array_split(usable, -(-len(usable) // 4096) or 1)),
+            np.zeros((n_models,) * 2, int),
+        )
+        return cls(
+            n=np.asarray(len(ranks)),
+            ranked=np.asarray(len(usable)),
+            finite=np.asarray(len(finite)),
+            statuses=np.bincount(kept.status, minlength=len(Status)),
+            ranks=np.stack([np.bincount(usable[:, i] - 1, minlength=n_models) for i in range(n_models)]),
+            above=above,
+            total=finite.sum(axis=0),
+            squares=(finite**2).sum(axis=0),
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def ranks_of(scores: np.ndarray, resolution: np.ndarray) -> np.ndarray:
+    """Competition ranks int16 (B, L) of scores (B, L); 0 where a score is NaN."""
+    with jax.enable_x64(scores.dtype == np.float64):
+        padded = -(-len(scores) // _ROWS) * _ROWS
+        out = np.zeros(scores.shape, np.int16)
+        step = min(padded, 64 * _ROWS)
+        for a in range(0, len(scores), step):
+            s, r = scores[a : a + step], resolution[a : a + step]
+            short = step - len(s)
+            s, r = np.pad(s, ((0, short), (0, 0))), np.pad(r, (0, short))
+            out[a : a + step] = np.asarray(_ranks(s, r))[: step - short]
+        return out
+
+
+@eqx.filter_jit
+def _ranks(scores: Float[Array, "rows models"], resolution: Float[Array, " rows"]) -> Int[Array, "rows models"]:
+    rank = lambda pair: rank_scores(pair[0], resolution=pair[1]).astype(jnp.int16)
+    return jax.lax.map(rank, (scores, resolution), batch_size=_ROWS)
+
+
+def _above(ranks: np.ndarray) -> np.ndarray:
+    return (ranks[:, :, None] < ranks[:, None, :]).sum(axis=0)

@@ -1,0 +1,102 @@
+"""The same study gives the same bits on one device, eight devices, two hosts, for any chunk size, and after kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+WORKER = Path(__file__).with_name("replicate_worker.py")
+N_REPLICATES = 3000
+
+
+def start(out: Path, chunk: int, *extra: str, devices: int = 1, n: int = N_REPLICATES) -> subprocess.Popen:
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    env["PYTHONPATH"] = str(WORKER.parent.parent)
+    extra = extra or ("-",)
+    command = [sys.executable, str(WORKER), str(out), str(n), str(chunk), *extra]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(*processes: subprocess.Popen) -> None:
+    for process in processes:
+        output, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, output[-3000:]
+
+
+def load(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path) as stored:
+        return {name: stored[name] for name in stored.files if name not in ("devices", "processes")}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    """One device, one process, all replicates in one chunk."""
+    out = tmp_path_factory.mktemp("reference") / "one.npz"
+    finish(start(out, 10**6))
+    return load(out)
+
+
+def assert_same(got: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
+    assert got.keys() == wanted.keys()
+    for name in wanted:
+        assert got[name].dtype == wanted[name].dtype, name
+        np.testing.assert_array_equal(got[name], wanted[name], err_msg=name)
+
+
+@pytest.mark.parametrize("chunk", [64, 1000])
+def test_any_chunk_size_gives_the_same_bits(chunk: int, reference: dict, tmp_path: Path) -> None:
+    finish(start(tmp_path / "out.npz", chunk))
+    assert_same(load(tmp_path / "out.npz"), reference)
+
+
+@pytest.mark.parametrize("chunk", [1000, 10**6])
+def test_eight_devices_give_the_same_bits(chunk: int, reference: dict, tmp_path: Path) -> None:
+    finish(start(tmp_path / "out.npz", chunk, devices=8))
+    with np.load(tmp_path / "out.npz") as stored:
+        assert stored["devices"] == 8
+    assert_same(load(tmp_path / "out.npz"), reference)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_two_hosts_give_the_same_bits(devices: int, reference: dict, tmp_path: Path) -> None:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{s.getsockname()[1]}"
+    out = tmp_path / "out.npz"
+    finish(*(start(out, 500, "-", address, str(p), "2", devices=devices) for p in range(2)))
+    with np.load(out) as stored:
+        assert stored["processes"] == 2
+    assert_same(load(out), reference)
+
+
+def test_killed_three_times_and_resumed_gives_the_same_bits(reference: dict, tmp_path: Path) -> None:
+    out, disk = tmp_path / "out.npz", tmp_path / "disk"
+    kills = 0
+    for _ in range(3):
+        before = len(finished(disk))
+        process = start(out, 128, str(disk))
+        deadline = time.monotonic() + 120
+        while len(finished(disk)) < before + 4 and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.communicate()
+    assert kills == 3, "the study ended before it could be killed"
+    before = {path: path.stat().st_mtime_ns for path in finished(disk)}
+    assert len(before) >= 12
+    finish(start(out, 128, str(disk)))
+    assert_same(load(out), reference)
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in before.items()), "finished chunks were run again"
+
+
+def finished(disk: Path) -> list[Path]:
+    return sorted(disk.glob("*/*-*.npz"))
