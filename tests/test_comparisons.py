@@ -1,0 +1,92 @@
+"""``Comparisons``: battles, words for outcomes, ties, counts and totals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jaxrank import Comparisons
+from jaxrank.errors import DataError
+
+RNG = np.random.default_rng(3)
+
+
+def test_totals_of_battles():
+    c = Comparisons(["x", "y", "z", "x"], ["y", "x", "x", "z"], [1, 0.5, 0, 1], [2, 3, 1, 0.5])
+    assert c.models == ("x", "y", "z")
+    np.testing.assert_array_equal(c.wins, [[0, 2, 1.5], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(c.ties, [[0, 3, 0], [3, 0, 0], [0, 0, 0]])
+    assert repr(c) == "Comparisons(3 models, 6.5 battles, 3 ties)"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["a", "b", "tie"], ["model_a", "model_b", "TIE"], ["left", "right", "draw"], [1, 0, 0.5], ["1", "0", "0.5"]],
+)
+def test_words_for_outcomes(words):
+    c = Comparisons([0, 0, 0], [1, 1, 1], words)
+    np.testing.assert_array_equal(c.outcome, [0, 1, 2])
+
+
+def test_names_may_be_given_in_another_order():
+    c = Comparisons(["x", "y"], ["y", "x"], [1, 1], models=["z", "y", "x"])
+    assert c.models == ("z", "y", "x")
+    np.testing.assert_array_equal(c.wins, [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
+
+
+def test_totals_and_battles_agree():
+    wins = RNG.integers(0, 4, (4, 4)).astype(float)
+    np.fill_diagonal(wins, 0)
+    ties = np.triu(RNG.integers(0, 3, (4, 4)), 1).astype(float)
+    ties += ties.T
+    c = Comparisons.from_matrix(wins, ties, list("pqrs"))
+    np.testing.assert_array_equal(c.wins, wins)
+    np.testing.assert_array_equal(c.ties, ties)
+    again = Comparisons(c.a, c.b, np.array([1, 0, 0.5])[c.outcome], c.count, c.models)
+    np.testing.assert_array_equal(again.wins, wins)
+    np.testing.assert_array_equal(again.ties, ties)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "outcome", "options", "message"),
+    [
+        (["x"], ["y", "z"], [1], {}, "one equal length"),
+        ([], [], [], {}, "there are no battles"),
+        (["x"], ["x"], [1], {}, "'x' is compared with itself"),
+        (["x", "y"], ["y", "x"], [1, 0.7], {}, "row 1: outcome 0.7 is unknown"),
+        (["x"], ["y"], ["both"], {}, "row 0: outcome 'both' is unknown"),
+        (["x"], ["y"], [None], {}, "row 0: outcome None is unknown"),
+        (["x"], [None], [1], {}, "row 0: b has no name"),
+        (["x"], [""], [1], {}, "row 0: b has no name"),
+        ([0], [-1], [1], {}, "negative model indices"),
+        ([0], [2], [1], {"models": ["x", "y"]}, "refers to model 2, but models has 2 names"),
+        (["x"], ["y"], [1], {"models": ["x", "z"]}, "not in models: 'y'"),
+        (["x"], ["y"], [1], {"models": ["x", "x", "y"]}, "duplicate names"),
+        (["x"], ["y"], [1], {"models": 2}, "must be a list of names"),
+        (["x"], ["y"], [1], {"count": [-1]}, "count must be 1 finite numbers"),
+        (["x"], ["y"], [1], {"count": [np.nan]}, "count must be 1 finite numbers"),
+        (["x"], ["y"], [1], {"count": ["many"]}, "count cannot be read"),
+        ([["x"], ["x", "y"]], ["y", "z"], [1, 1], {}, "flat lists"),
+    ],
+)
+def test_battles_that_cannot_be_read(a, b, outcome, options, message):
+    with pytest.raises(DataError, match=message):
+        Comparisons(a, b, outcome, **options)
+
+
+@pytest.mark.parametrize(
+    ("wins", "ties", "message"),
+    [
+        ([[0, 1]], None, "wins has shape"),
+        ([[0]], None, "at least two models"),
+        ([[1, 0], [0, 0]], None, "zero diagonal"),
+        ([[0, -1], [0, 0]], None, "0 or more"),
+        ([[0, np.nan], [0, 0]], None, "finite"),
+        ([["a", "b"], ["c", "d"]], None, "array of numbers"),
+        ([[0, 1], [1, 0]], [[0, 1], [0, 0]], "symmetric"),
+        ([[0, 1], [1, 0]], np.zeros((3, 3)), "they must agree"),
+    ],
+)
+def test_totals_that_cannot_be_read(wins, ties, message):
+    with pytest.raises(DataError, match=message):
+        Comparisons.from_matrix(wins, ties)
