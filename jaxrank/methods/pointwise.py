@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.fit import Fit, Status, exact_fit
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
 from jaxrank.statistics import HIGHEST, Counts
 
 
@@ -50,4 +50,33 @@ class Average(Ranker, HasStandardErrors):
         return jnp.sqrt(total_variance) / jnp.sum(stat.observed * weight, axis=-1)
 
 
-ENTRIES = (Entry("avg", Average, source="hariri2026ranking", published=True),)
+class InverseDifficulty(Ranker):
+    """Accuracy with each question weighted by the inverse of its pooled success rate.
+
+    **Model** w_m proportional to 1 / clip(mean_l p_lm, clip), sum_m w_m = 1; s_l = sum_m w_m p_lm
+    [hariri2026ranking, appendix I.1.1].
+    **Reads** counts. A model is scored over the questions that it has results on, with their weights renormalised; the
+    mean over models is over those with results on the question.
+    **Scores** in [0, 1], not centred. The score of a model depends on the others.
+    **Fields** ``clip``: (low, high) bounds of a question's success rate, default (0.01, 0.99) as published.
+    **Status** always converged.
+    **Departs** in nothing on complete data.
+    """
+
+    statistic: ClassVar[type] = Counts
+    binary: ClassVar[bool] = True
+    clip: Any = number((0.01, 0.99))
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        low, high = jnp.asarray(self.clip, stat.categories.dtype)
+        p, seen = stat.means, (stat.trials > 0).astype(stat.categories.dtype)
+        rate = jnp.sum(p, axis=0) / jnp.maximum(jnp.sum(seen, axis=0), 1)
+        weight = stat.observed / jnp.clip(rate, low, high)[None, :]
+        scores = jnp.sum(weight * p, axis=-1) / jnp.sum(weight, axis=-1)
+        return exact_fit(scores, jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED))
+
+
+ENTRIES = (
+    Entry("avg", Average, source="hariri2026ranking", published=True),
+    Entry("inverse_difficulty", InverseDifficulty, source="hariri2026ranking", published=True),
+)
