@@ -1,0 +1,107 @@
+"""TrueSkill beliefs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxrank.fit import Fit
+from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.solve.gaussian import draw_moments, win_moments
+from jaxrank.statistics import Sequence
+from jaxrank.stream import (
+    ORDERS,
+    TIES,
+    RatingSystem,
+    check_choice,
+    check_number,
+    matched,
+    rate,
+    rated,
+    sum_over_opponents,
+)
+
+
+class TrueSkill(RatingSystem, Ranker, HasStandardErrors):
+    """TrueSkill mean skills after a stream of two-player matches, all matches of one event at once.
+
+    **Model** skill_i ~ N(mu_i, sigma_i^2), performance ~ N(skill, beta^2), i beats j when its performance is larger
+    by more than the draw margin. With c^2 = 2 beta^2 + sigma_i^2 + sigma_j^2, t = (mu_i - mu_j)/c, eps =
+    draw_margin/c a win gives mu_i += sigma_i^2/c v(t - eps), sigma_i^2 *= 1 - sigma_i^2/c^2 w(t - eps); draws use the
+    doubly truncated moments [herbrich2006]. The matches of an event give one factor each, from the beliefs before it;
+    factors multiply. After each trial sigma = sqrt(sigma^2 + tau^2).
+    **Reads** the stream: trials outer, questions inner. An event is one question in one trial.
+    **Scores** the final mean skills mu.
+    **Fields** ``mu``, ``sigma`` > 0, ``beta`` > 0, ``tau`` >= 0, ``draw_margin`` >= 0: defaults 25, 25/3, 25/6,
+    25/300, 0 as in the source. ``ties``: "skip" (default), "draw", "correct_draw_only", as in `Elo`; a draw with
+    margin 0 says that the performances were equal. ``order``, ``n_orders``: as in `Elo`.
+    **Params** ``sigma`` (models,): the final standard deviations. ``offset``: mean skill less ``mu``, before ties
+    were joined.
+    **Standard errors** the final sigma.
+    **Status** always converged: a model that never played keeps ``mu``.
+    **Departs** from match-by-match updating, which depends on the order of the models within an event. The moments
+    keep their precision however unlikely the outcome was. The published setting has tau = 1/300.
+    """
+
+    statistic: ClassVar[type] = Sequence
+    binary: ClassVar[bool] = True
+    mu: Any = number(25.0)
+    sigma: Any = number(25 / 3)
+    beta: Any = number(25 / 6)
+    tau: Any = number(25 / 300)
+    draw_margin: Any = number(0.0)
+    ties: str = choice("skip")
+    order: str = choice("stream")
+    n_orders: int = choice(100)
+
+    def __check_init__(self) -> None:
+        check_choice("ties", self.ties, TIES)
+        check_choice("order", self.order, ORDERS)
+        for name in ("sigma", "beta"):
+            check_number(name, getattr(self, name), 0, open_low=True)
+        for name in ("tau", "draw_margin"):
+            check_number(name, getattr(self, name), 0)
+        check_number("n_orders", self.n_orders, 1)
+
+    def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
+        (offset, variance), spread = rate(self, stat.outcomes, key)
+        return rated(offset, self.mu, sigma=jnp.sqrt(variance), **spread)
+
+    def standard_errors(self, stat: Sequence, fit: Fit) -> Array:
+        return fit.params["sigma"]
+
+    def options(self) -> tuple[Any, ...]:
+        return (self.sigma, self.beta, self.tau, self.draw_margin)
+
+    def start(self, shape: tuple[int, int], dtype: Any, options: tuple[Array, ...]) -> tuple[Array, ...]:
+        return jnp.zeros(shape, dtype), jnp.broadcast_to(options[0] ** 2, shape)
+
+    def play(self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
+        (mean, variance), (_, beta, _, margin) = state, options
+
+        def meet(own: Any, other: Any) -> tuple[Array, Array]:
+            noise = 2 * beta**2 + own[2] + other[2]
+            scale = jnp.sqrt(noise)
+            side = own[0] - other[0]  # 1 won, -1 lost
+            gap = (own[1] - other[1]) / scale
+            v, w = win_moments(side * gap - margin / scale)
+            v = side * v
+            if self.ties != "skip":
+                v_draw, w_draw = draw_moments(gap, jnp.broadcast_to(margin / scale, gap.shape))
+                v, w = jnp.where(side == 0, v_draw, v), jnp.where(side == 0, w_draw, w)
+            met = matched(self.ties, own[0], other[0]) & (own[3] != other[3])
+            left = 1 - own[2] * w / noise
+            return jnp.where(met, v / (scale * left), 0), jnp.where(met, w / (noise * left), 0)
+
+        self_code = jnp.arange(mean.shape[0], dtype=mean.dtype)[:, None]
+        pull, precision = sum_over_opponents(meet, outcome, mean, variance, self_code)
+        variance = 1 / (1 / variance + precision)
+        return mean + variance * pull, variance
+
+    def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
+        return state[0], state[1] + options[2] ** 2
+
+
+ENTRIES = (Entry("trueskill", TrueSkill, source="herbrich2006", options={"tau": 0.00333333333}, published=True),)
