@@ -1,0 +1,123 @@
+"""Voting rules that eliminate models by their Borda scores among those that remain: Nanson and Baldwin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxrank.fit import Fit
+from jaxrank.preferences import Preferences, check_option, preferences, votes_fit
+from jaxrank.ranker import Entry, Ranker, choice
+from jaxrank.statistics import Counts
+
+RANK_TIES = ("average", "max")
+
+
+class Nanson(Ranker):
+    """Nanson's rule: drop the models at or below the mean Borda score of those that remain, and repeat.
+
+    **Model** rounds over the remaining set A: drop l in A with B_A(l) <= mean of B_A [nanson1882].
+    **Reads** counts: each question orders the models by their share of successful trials.
+    **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
+    **Fields** ``rank_ties``: how tied models share points on a question, "average" (default: half a point for each
+    tie) or "max" (none). ``strict``: True drops only the models below the mean, Nanson's own text; where none is
+    below, all remaining models tie. Default False, as in practice and as published.
+    **Status** undefined where a model has no observed question.
+    **Params** ``rounds``: number of rounds.
+    **Departs** as `strict` says. Not monotone: more right answers can cost a model its place (as in the source).
+    """
+
+    statistic: ClassVar[type] = Counts
+    rank_ties: str = choice("average")
+    strict: bool = choice(False)
+
+    def __check_init__(self) -> None:
+        check_option("rank_ties", self.rank_ties, RANK_TIES)
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        pref = preferences(stat, ties=False)
+
+        def drop(active: Array) -> Array:
+            points = _points(pref, self.rank_ties, active)
+            excess = jnp.sum(active) * points - jnp.sum(points)
+            slack = pref.slack(jnp.sum(active) * points)
+            return excess < -slack if self.strict else excess <= slack
+
+        return _eliminate(drop, pref)
+
+
+class Baldwin(Ranker):
+    """Baldwin's rule: drop the models with the lowest Borda score among those that remain, and repeat.
+
+    **Model** rounds over the remaining set A: drop the l in A with the smallest B_A(l), all of them if several
+    [baldwin1926].
+    **Reads** counts: each question orders the models by their share of successful trials.
+    **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
+    **Fields** ``rank_ties``: how tied models share points on a question, "average" (default: half a point for each
+    tie) or "max" (none).
+    **Status** undefined where a model has no observed question.
+    **Params** ``rounds``: number of rounds.
+    **Departs** in dropping all models that share the lowest score, so that labels do not matter. Not monotone: more
+    right answers can cost a model its place (as in the source).
+    """
+
+    statistic: ClassVar[type] = Counts
+    rank_ties: str = choice("average")
+
+    def __check_init__(self) -> None:
+        check_option("rank_ties", self.rank_ties, RANK_TIES)
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        pref = preferences(stat, ties=False)
+
+        def drop(active: Array) -> Array:
+            points = _points(pref, self.rank_ties, active)
+            return points <= jnp.min(jnp.where(active, points, jnp.inf)) + pref.slack(points)
+
+        return _eliminate(drop, pref)
+
+
+def _points(pref: Preferences, rank_ties: str, active: Array) -> Array:
+    """Borda points of the active models among themselves, 0 for the others.
+
+    With average ranks twice the points less their mean: wins minus losses, whose mean is exactly 0.
+    """
+    gain = pref.margins if rank_ties == "average" else pref.wins
+    return jnp.where(active, jnp.sum(jnp.where(active[None, :], gain, 0), axis=-1), 0)
+
+
+def _eliminate(drop: Callable[[Array], Array], pref: Preferences) -> Fit:
+    """Rounds until no model is left; where ``drop`` names nobody, all remaining models leave together."""
+
+    def round_(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        active, left, count = state
+        out = active & drop(active)
+        out = jnp.where(jnp.any(out), out, active)
+        return active & ~out, jnp.where(out, count, left), count + 1
+
+    def unfinished(state: tuple[Array, Array, Array]) -> Any:
+        return jnp.any(state[0])
+
+    n = pref.wins.shape[0]
+    start = (jnp.ones(n, bool), jnp.zeros(n, jnp.int32), jnp.asarray(0, jnp.int32))
+    _, left, count = jax.lax.while_loop(unfinished, round_, start)
+    later = jnp.sum(left[None, :] > left[:, None], axis=-1)
+    return votes_fit((-later).astype(pref.wins.dtype), pref.seen, rounds=count)
+
+
+ENTRIES = (
+    Entry("nanson", Nanson, source="nanson1882"),
+    *(
+        Entry(f"nanson_rank_ties_{ties}", Nanson, source="nanson1882", options={"rank_ties": ties}, published=True)
+        for ties in RANK_TIES
+    ),
+    Entry("baldwin", Baldwin, source="baldwin1926"),
+    *(
+        Entry(f"baldwin_rank_ties_{ties}", Baldwin, source="baldwin1926", options={"rank_ties": ties}, published=True)
+        for ties in RANK_TIES
+    ),
+)

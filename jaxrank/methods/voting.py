@@ -1,0 +1,122 @@
+"""Voting rules that score each model by its pairwise votes: Borda, Copeland, win rate, minimax."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from jaxrank.fit import Fit
+from jaxrank.preferences import TIE_POLICIES, check_option, preferences, votes_fit
+from jaxrank.ranker import Entry, Ranker, choice
+from jaxrank.statistics import Counts
+
+
+class Borda(Ranker):
+    """Borda count: over the questions, the number of models that a model beats, ties counting one half.
+
+    **Model** s_l = sum_m (L - average rank of l on question m) = sum_j (V + Q_lj - Q_jl) / 2, with V questions
+    [borda1781].
+    **Reads** counts: each question orders the models by their share of successful trials.
+    **Scores** points in [0, V (L - 1)]; not centred.
+    **Fields** none.
+    **Status** undefined where a model has no observed question.
+    **Departs** on missing cells, of which the source knows nothing: a pair of models that a question does not compare
+    shares its point, as if tied, so an absent model is neither favoured nor punished.
+    The scores depend on which models take part (as in the source); restrict the data to a subset to recompute.
+    """
+
+    statistic: ClassVar[type] = Counts
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        pref = preferences(stat, ties=False)
+        others = pref.wins.shape[0] - 1
+        scores = (pref.total * others + jnp.sum(pref.margins, axis=-1)) / 2
+        return votes_fit(scores, pref.seen, pref.slack(scores))
+
+
+class Copeland(Ranker):
+    """Copeland score: pairwise majorities won minus pairwise majorities lost.
+
+    **Model** s_l = sum_j sign(Q_lj - Q_jl) [copeland1951].
+    **Reads** counts: each question votes between two models by their shares of successful trials; ties abstain.
+    **Scores** whole numbers in [-(L - 1), L - 1] that sum to 0.
+    **Fields** none.
+    **Status** undefined where a model has no observed question.
+    **Departs** in nothing; a pair that no question compares counts as a tie.
+    """
+
+    statistic: ClassVar[type] = Counts
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        pref = preferences(stat, ties=False)
+        return votes_fit(jnp.sum(jnp.sign(pref.margins), axis=-1), pref.seen)
+
+
+class WinRate(Ranker):
+    """Win rate: the share of a model's deciding pairwise votes that it won.
+
+    **Model** s_l = sum_j Q_lj / sum_j (Q_lj + Q_jl), 0.5 where no vote decides [hariri2026ranking, eq. 35].
+    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Scores** in [0, 1]; a half means as many wins as losses. Ties do not count.
+    **Fields** none.
+    **Status** undefined where a model has no observed question.
+    **Departs** in nothing.
+    """
+
+    statistic: ClassVar[type] = Counts
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        pref = preferences(stat, ties=False)
+        won, lost = jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2)
+        decided = won + lost
+        scores = jnp.where(decided > 0, won / jnp.where(decided > 0, decided, 1), 0.5)
+        return votes_fit(scores, pref.seen, pref.slack(scores))
+
+
+class Minimax(Ranker):
+    """Minimax (Simpson-Kramer): minus the strength of a model's worst pairwise defeat.
+
+    **Model** s_l = -max_j strength(j over l) over the j with Q_jl > Q_lj; 0 for an undefeated model [simpson1969].
+    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Scores** votes, at most 0; not centred.
+    **Fields** ``variant``: "margin" (default) takes Q_jl - Q_lj as strength, "winning_votes" the winner's votes.
+    ``tie_policy``: "half" (default) adds half of the tied questions to the votes of both, "ignore" does not; margins
+    are the same under both.
+    **Status** undefined where a model has no observed question.
+    **Departs** in nothing.
+    """
+
+    statistic: ClassVar[type] = Counts
+    variant: str = choice("margin")
+    tie_policy: str = choice("half")
+
+    def __check_init__(self) -> None:
+        check_option("variant", self.variant, ("margin", "winning_votes"))
+        check_option("tie_policy", self.tie_policy, TIE_POLICIES)
+
+    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+        by_votes = self.variant == "winning_votes"
+        pref = preferences(stat, ties=by_votes and self.tie_policy == "half")
+        margins = pref.margins
+        strength = pref.votes(self.tie_policy) if by_votes else margins
+        return votes_fit(jnp.min(jnp.where(margins > 0, -strength, 0), axis=-2), pref.seen)
+
+
+ENTRIES = (
+    Entry("borda", Borda, source="borda1781", published=True),
+    Entry("copeland", Copeland, source="copeland1951", published=True),
+    Entry("win_rate", WinRate, source="hariri2026ranking", published=True),
+    Entry("minimax", Minimax, source="simpson1969"),
+    *(
+        Entry(
+            f"minimax_variant_{variant}_tie_{policy}",
+            Minimax,
+            source="simpson1969",
+            options={"variant": variant, "tie_policy": policy},
+            published=True,
+        )
+        for variant in ("margin", "winning_votes")
+        for policy in TIE_POLICIES
+    ),
+)
