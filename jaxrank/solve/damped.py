@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.fit import Status
 
-_GROWTH, _SHRINKAGE, _FIRST_DAMPING = 8.0, 0.1, 1e-3
+_GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
 
 
 class Minimum(NamedTuple):
@@ -86,36 +86,48 @@ def levenberg_marquardt(
         return ~state.done & (state.steps < max_steps)
 
     def iterate(state: _State) -> _State:
-        s = step(state.model, state.damping)
-        trial = jax.tree.map(jnp.add, state.x, s)
-        size = _size(s)
-        # A hopeless step (not positive definite, or far outside) is not worth an honest evaluation, but costs one.
+        trial = jax.tree.map(jnp.add, state.x, state.step)
         value, model, kept = objective(trial, state.memory)
-        noise = 16 * eps * jnp.abs(state.value)
+        size = _size(state.step)
+        noise = jnp.where(jnp.isfinite(state.value), 16 * eps * jnp.abs(state.value), 0)
         good = (value <= state.value + noise) & jnp.isfinite(value) & jnp.isfinite(size)
+        pick = lambda new, old: jnp.where(good, new, old)
         scale = 1 + _size(trial)
         rate = jnp.clip(size / jnp.where(state.size > 0, state.size, 1), 0, 1 - 1e-3)
         small = size * rate / (1 - rate) <= tolerance * scale
-        stalled = (size <= 16 * tolerance * scale) & (size >= state.size / 2)
-        flat = (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value)) & (size >= state.size / 2)
-        done = good & (state.damping <= 1e-2) & (small | stalled | flat) & (state.size < jnp.inf)
-        pick = lambda new, old: jnp.where(good, new, old)
-        quieter = jnp.where(state.damping > 1e-6, state.damping * _SHRINKAGE, 0)
+        slow = size >= state.size / 2
+        stalled = slow & (size <= 16 * tolerance * scale)
+        flat = slow & (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value))
+        done = good & (state.damping <= 1e-2) & (small | stalled | flat) & (state.steps > 1)
+        quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
         louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
+        next_damping = jnp.where(good, jnp.where(state.steps > 0, quieter, state.damping), louder).astype(dtype)
+        next_model = jax.tree.map(pick, model, state.model)
         return _State(
             x=jax.tree.map(pick, trial, state.x),
+            step=step(next_model, next_damping),
             memory=jax.tree.map(pick, kept, state.memory),
-            model=jax.tree.map(pick, model, state.model),
+            model=next_model,
             value=pick(value, state.value),
-            size=pick(size, state.size),
-            damping=jnp.where(good, quieter, louder).astype(dtype),
-            done=done | (state.damping > 1e12),
+            size=pick(jnp.where(state.steps > 0, size, jnp.inf), state.size),
+            damping=next_damping,
+            done=done | (next_damping > 1e12),
             steps=state.steps + 1,
         )
 
-    value, model, memory = objective(start, memory)
+    # The first pass evaluates the start: a step of length 0 from an infinite value.
+    blank = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(objective, start, memory)[1])
+    infinite = jnp.asarray(jnp.inf, dtype)
     state = _State(
-        start, memory, model, value, jnp.asarray(jnp.inf, dtype), jnp.asarray(damping, dtype), ~alive, jnp.asarray(0, jnp.int32)
+        start,
+        jax.tree.map(jnp.zeros_like, start),
+        memory,
+        blank,
+        infinite,
+        infinite,
+        jnp.asarray(damping, dtype),
+        ~alive,
+        jnp.asarray(0, jnp.int32),
     )
     state = jax.lax.while_loop(searching, iterate, state)
     good = state.done & jnp.isfinite(state.value) & (state.damping <= 1e12)
@@ -126,6 +138,7 @@ def levenberg_marquardt(
 
 class _State(NamedTuple):
     x: Any
+    step: Any
     memory: Any
     model: Any
     value: Array
