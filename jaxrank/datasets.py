@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import functools
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import numpy as np
 

@@ -1,0 +1,156 @@
+"""Arguments that several subcommands share, and how their text becomes values."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jaxrank import datasets
+from jaxrank.cli.runtime import say
+from jaxrank.comparisons import Comparisons
+from jaxrank.errors import OptionError
+from jaxrank.responses import Responses
+
+READING = "Reading the file"
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...", help="Files of results (csv, jsonl, parquet, npz), or the name of a bundled data set."
+    ),
+]
+Method = Annotated[str, typer.Option("--method", "-m", help="Identifier of the method; `jaxrank list` shows all.")]
+MethodOptions = Annotated[
+    list[str],
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method, such as k=4; may be repeated."),
+]
+PriorFile = Annotated[
+    Path | None,
+    typer.Option("--prior-file", metavar="R0", help="Earlier outcomes that serve as a prior, in any format of FILE."),
+]
+Level = Annotated[float, typer.Option("--interval", help="Coverage of the intervals, between 0 and 1.")]
+RankRule = Annotated[
+    str, typer.Option("--ranks", help="Ranks of ties: competition (1 2 2 4), competition_max, dense or average.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="TABLE", help="Write the table to this csv, json or parquet file as well."),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that draw random numbers.")]
+
+_READING: dict[str, tuple[Any, Any]] = {
+    "files": (Files, inspect.Parameter.empty),
+    "model_column": (Annotated[str | None, typer.Option(help="Column of the model.", rich_help_panel=READING)], None),
+    "question_column": (
+        Annotated[str | None, typer.Option(help="Column of the question.", rich_help_panel=READING)],
+        None,
+    ),
+    "trial_column": (Annotated[str | None, typer.Option(help="Column of the trial.", rich_help_panel=READING)], None),
+    "score_column": (Annotated[str | None, typer.Option(help="Column of the score.", rich_help_panel=READING)], None),
+    "levels": (
+        Annotated[
+            str | None, typer.Option(help="The distinct scores in ascending order: 0,0.5,1", rich_help_panel=READING)
+        ],
+        None,
+    ),
+    "threshold": (
+        Annotated[float | None, typer.Option(help="Scores of at least this count as right.", rich_help_panel=READING)],
+        None,
+    ),
+    "file_format": (
+        Annotated[
+            str | None, typer.Option(help="Format of the file where its name does not say.", rich_help_panel=READING)
+        ],
+        None,
+    ),
+}
+
+
+def with_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give ``command(data, ...)`` the arguments that say what to read; it receives the results as ``data``."""
+    own = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(**kwargs: Any) -> None:
+        data = read_data(**{name: kwargs.pop(name) for name in _READING})
+        command(data, **kwargs)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    reading = [inspect.Parameter(name, keyword, annotation=a, default=d) for name, (a, d) in _READING.items()]
+    rest = [p.replace(kind=keyword) for p in list(own.parameters.values())[1:]]
+    parameters = [reading[0], *rest, *reading[1:]]
+    del run.__wrapped__
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def read_data(
+    files: list[str],
+    *,
+    model_column: str | None = None,
+    question_column: str | None = None,
+    trial_column: str | None = None,
+    score_column: str | None = None,
+    levels: str | None = None,
+    threshold: float | None = None,
+    file_format: str | None = None,
+) -> Responses | Comparisons:
+    """The results in files, or a bundled data set where its name is given and no such file exists; says its notes."""
+    if len(files) == 1 and files[0] in datasets.available() and not os.path.exists(files[0]):
+        data = datasets.load(files[0])
+    else:
+        from jaxrank.io import read
+
+        data = read(
+            files[0] if len(files) == 1 else files,
+            format=file_format,
+            model=model_column,
+            question=question_column,
+            trial=trial_column,
+            score=score_column,
+            levels=None if levels is None else parse_numbers("--levels", levels),
+            threshold=threshold,
+        )
+    for note in data.notes:
+        say(f"note: {note}")
+    return data
+
+
+def parse_numbers(option: str, text: str) -> tuple[float, ...]:
+    """``"0,0.5,1"`` -> (0.0, 0.5, 1.0)."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"{option}={text!r}; it must be numbers separated by commas") from None
+
+
+def parse_options(pairs: list[str]) -> dict[str, Any]:
+    """``["k=4", "ties=half"]`` -> {"k": 4, "ties": "half"}: numbers, lists, True, False, None, or text."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name.isidentifier():
+            raise OptionError(f"--option {pair!r}; it must be NAME=VALUE, such as k=4")
+        if name in options:
+            raise OptionError(f"--option {name} is given twice")
+        options[name] = _value(text.strip())
+    return options
+
+
+def _value(text: str) -> Any:
+    named = {"true": True, "false": False, "none": None}
+    if text.lower() in named:
+        return named[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

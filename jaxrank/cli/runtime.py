@@ -1,0 +1,79 @@
+"""How the command line runs: float64 on the CPU, compiled code kept on disk, warnings and errors in one line."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxrank.errors import JaxrankError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def configure() -> None:
+    """Set JAX up for this process; what the user's environment says about JAX stands."""
+    if "JAX_PLATFORMS" not in os.environ:
+        jax.config.update("jax_platforms", "cpu")
+    if "JAX_ENABLE_X64" not in os.environ:
+        jax.config.update("jax_enable_x64", True)
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ and (folder := cache_folder()) is not None:
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    warnings.showwarning = _one_line_warning
+
+
+def cache_folder() -> Path | None:
+    """``jaxrank/jax`` in the user's cache directory, made where it is absent; None where it cannot be written."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    try:
+        folder = (Path(root) if root else Path.home() / ".cache") / "jaxrank" / "jax"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # a read-only or absent home: compile anew every time
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def reporting(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with errors told in one line on stderr: exit code 2 for bad input, 130 for an interruption."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except BrokenPipeError:  # the reader of our output has gone, as in ``jaxrank list | head``
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except JaxrankError as error:
+            fail(str(error))
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            fail(f"{where}{error.strerror or error}")
+        except UnicodeDecodeError as error:
+            fail(f"the file is not text in {error.encoding}: {error.reason} at byte {error.start}")
+        except KeyboardInterrupt:
+            fail("interrupted", INTERRUPTED)
+
+    return run
+
+
+def fail(message: str, code: int = BAD_INPUT) -> None:
+    """Say ``message`` in one line on stderr and end with ``code``."""
+    say(f"error: {message}")
+    raise SystemExit(code)
+
+
+def say(message: str) -> None:
+    """One line on stderr, where it does not mix with a table that is piped on."""
+    print(f"jaxrank: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _one_line_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    say(f"warning: {message}")
