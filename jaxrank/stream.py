@@ -14,10 +14,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.errors import OptionError
 from jaxrank.fit import Fit, Status
 from jaxrank.ranking import tie_heads
 
@@ -57,23 +55,6 @@ class RatingSystem(eqx.Module):
     @abc.abstractmethod
     def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
         """The state after all questions of one trial."""
-
-
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """`OptionError` where an option is not one of the allowed words."""
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}; it must be one of {', '.join(map(repr, allowed))}")
-
-
-def check_number(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
-    """`OptionError` where a number, if its value is known, lies outside [low, high] or (low, high]."""
-    if isinstance(value, jax.core.Tracer) or value is None:
-        return
-    v = np.asarray(value)
-    if not np.all(np.isfinite(v) & ((v > low) if open_low else (v >= low)) & (v <= high)):
-        edge = "above" if open_low else "at least"
-        upper = f" and at most {high:g}" if np.isfinite(high) else ""
-        raise OptionError(f"{name}={v.tolist()}; it must be finite, {edge} {low:g}{upper}")
 
 
 def matched(ties: str, own: Array, other: Array) -> Array:

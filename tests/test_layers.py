@@ -18,6 +18,7 @@ LAYERS = {
     "jaxrank.comparisons": 0,
     "jaxrank.dirichlet": 1,
     "jaxrank.graph": 1,
+    "jaxrank.options": 0,
     "jaxrank.hypergeometric": 1,
     "jaxrank.statistics": 1,
     "jaxrank.paths": 1,

@@ -9,14 +9,13 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.fit import Fit
+from jaxrank.options import check_choice, check_number
 from jaxrank.ranker import Entry, Ranker, choice, number
 from jaxrank.statistics import Sequence
 from jaxrank.stream import (
     ORDERS,
     TIES,
     RatingSystem,
-    check_choice,
-    check_number,
     matched,
     rate,
     rated,
@@ -33,7 +32,7 @@ class Elo(RatingSystem, Ranker):
     **Model** E_ij = 1 / (1 + 10^((r_j - r_i)/400)), r_i += K (S_ij - E_ij) [elo1978].
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial; every two models that
     were observed in it meet, and all meetings are computed from the ratings before the event.
-    **Scores** the final ratings, on the Elo scale (400 points are odds of 10 to 1); their mean is ``initial``.
+    **Scores** the final ratings, on the Elo scale (400 points are odds of 10 to 1).
     **Fields** ``K`` > 0: step, default 4. ``initial``: rating at the start, default 1500. ``ties``: what two models
     with the same outcome do: "skip" no match (default), "draw" half a point each, "correct_draw_only" a draw where
     both are right and no match where both are wrong. ``per_event``: "mean" (default) divides K by the number of

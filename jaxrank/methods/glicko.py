@@ -10,14 +10,13 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.fit import Fit
+from jaxrank.options import check_choice, check_number
 from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
 from jaxrank.statistics import Sequence
 from jaxrank.stream import (
     ORDERS,
     TIES,
     RatingSystem,
-    check_choice,
-    check_number,
     matched,
     rate,
     rated,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.fit import Fit
+from jaxrank.options import check_choice, check_number
 from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
 from jaxrank.solve.gaussian import draw_moments, win_moments
 from jaxrank.statistics import Sequence
@@ -15,8 +16,6 @@ from jaxrank.stream import (
     ORDERS,
     TIES,
     RatingSystem,
-    check_choice,
-    check_number,
     matched,
     rate,
     rated,
