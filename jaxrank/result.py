@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import equinox as eqx
@@ -47,7 +48,7 @@ class Result:
     def rank(self, method: RankMethod = "competition") -> np.ndarray:
         """Ranks with ties as "competition" 1 2 2 4, "competition_max", "dense" or "average"; 0 where a score is NaN."""
         with self.precision():
-            return np.asarray(rank_scores(self.scores, method, self.fit.resolution))
+            return np.asarray(_ranks(self.scores, method, self.fit.resolution))
 
     @property
     def order(self) -> np.ndarray:
@@ -124,7 +125,7 @@ class Result:
         """Lower and upper ends (L,), (L,) of the normal interval of each score at ``level`` in (0, 1)."""
         if not 0 < level < 1:
             raise OptionError(f"level={level}; it must lie between 0 and 1, for example 0.95")
-        z = float(jax.scipy.special.ndtri(0.5 + level / 2))
+        z = NormalDist().inv_cdf(0.5 + level / 2)
         return self.scores - z * self.standard_errors, self.scores + z * self.standard_errors
 
     def covariance(self, kind: str = "information") -> np.ndarray:
@@ -176,6 +177,9 @@ def coverage_note(data: Responses | Comparisons) -> str:
         f"{len(gaps)} models have no result on some questions ({share}{', ...' if len(gaps) > 5 else ''}); "
         f"means are over the questions that each model has, which may differ in difficulty"
     )
+
+
+_ranks = jax.jit(rank_scores, static_argnums=1)
 
 
 @eqx.filter_jit

@@ -99,13 +99,13 @@ class Counts(eqx.Module):
     def of(cls, data: Responses | Comparisons, **_: Any) -> Counts:
         r = _responses(data, "counts of a response tensor")
         dtype = _float()
-        return cls(jnp.asarray(r.counts, dtype), jnp.ones(r.counts.shape[1], dtype), jnp.asarray(r.levels, dtype))
+        return cls(_put(r.counts, dtype), _put(np.ones(r.counts.shape[1]), dtype), _put(r.levels, dtype))
 
     @classmethod
     def rows(cls, data: Responses, unit: str = "trial", **_: Any) -> CountRows:
         r = _responses(data, "counts of a response tensor")
         shape = r.counts.shape
-        levels = jnp.asarray(r.levels, _float())
+        levels = _put(r.levels, _float())
         if unit == "question":
             flat = r.counts.reshape(1, -1)
         else:
@@ -114,7 +114,7 @@ class Counts(eqx.Module):
                 flat = np.transpose(hot, (3, 1, 2, 0)).reshape(hot.shape[3], -1)
             else:
                 flat = np.transpose(hot, (2, 3, 1, 0)).reshape(hot.shape[2] * hot.shape[3], -1)
-        return CountRows(Rows(jnp.asarray(flat, _float()), shape, unit), levels)
+        return CountRows(Rows(_put(flat, _float()), shape, unit), levels)
 
     @classmethod
     def reduce(cls, rows: CountRows, weights: Weights) -> Counts:
@@ -171,12 +171,12 @@ class Pairs(eqx.Module):
     def of(cls, data: Responses | Comparisons, pairing: str = "aligned", **_: Any) -> Pairs:
         dtype = _float()
         if isinstance(data, Comparisons):
-            return cls(jnp.asarray(data.wins, dtype), jnp.asarray(data.ties, dtype))
+            return cls(_put(data.wins, dtype), _put(data.ties, dtype))
         if pairing == "all":
             wins, ties = _all_pairs(data.counts.astype(float), np.ones(data.counts.shape[1]), np.einsum)
         else:
             wins, ties = (x.sum(axis=0, dtype=float) for x in _pair_blocks(data, "trial"))
-        return cls(jnp.asarray(wins, dtype), jnp.asarray(ties, dtype))
+        return cls(_put(wins, dtype), _put(ties, dtype))
 
     @classmethod
     def rows(cls, data: Responses, unit: str = "trial", pairing: str = "aligned", **_: Any) -> Any:
@@ -184,7 +184,7 @@ class Pairs(eqx.Module):
             return Counts.rows(data, unit)
         wins, ties = _pair_blocks(data, unit)
         flat = np.concatenate([wins.reshape(len(wins), -1), ties.reshape(len(ties), -1)], axis=1)
-        return Rows(jnp.asarray(flat, _float()), wins.shape[1:], unit)
+        return Rows(_put(flat, _float()), wins.shape[1:], unit)
 
     @classmethod
     def reduce(cls, rows: Any, weights: Weights) -> Pairs:
@@ -240,16 +240,14 @@ class Events(eqx.Module):
         if isinstance(data, Comparisons):
             outcomes, count = _battle_events(data)
             index, grid = np.arange(len(outcomes)), (1, len(outcomes))
-            return EventRows(jnp.asarray(outcomes, jnp.int32), jnp.asarray(count, _float()), jnp.asarray(index), grid)
+            return EventRows(_put(outcomes, jnp.int32), _put(count, _float()), jnp.asarray(index), grid)
         cells = _cells(data, "setwise events")  # (M * N, L)
         outcomes, index = np.unique(cells, axis=0, return_inverse=True)
         index = index.reshape(-1)
         outcomes = _padded(outcomes, len(cells))
         count = np.bincount(index, minlength=len(outcomes))
         grid = (data.shape[1], data.shape[2])
-        return EventRows(
-            jnp.asarray(outcomes, jnp.int32), jnp.asarray(count, _float()), jnp.asarray(index, jnp.int32), grid
-        )
+        return EventRows(_put(outcomes, jnp.int32), _put(count, _float()), _put(index, jnp.int32), grid)
 
     @classmethod
     def reduce(cls, rows: EventRows, weights: Weights) -> Events:
@@ -289,7 +287,7 @@ class Sequence(eqx.Module):
                 raise UnsupportedDataError(
                     "rating systems read battles in order; these have counts, so their order is unknown"
                 )
-            return cls(jnp.asarray(outcomes, jnp.int8)[:, None, :])
+            return cls(_put(outcomes, jnp.int8)[:, None, :])
         return cls.gather(jnp.asarray(_tensor(data, "an ordered sequence"), jnp.int8), None)
 
     @classmethod
@@ -299,6 +297,11 @@ class Sequence(eqx.Module):
 
 def _float() -> Any:
     return jnp.zeros(()).dtype  # float64 inside jax.enable_x64(True), else float32
+
+
+def _put(x: Any, dtype: Any) -> Array:
+    """A host array on the device. NumPy changes its type: JAX would compile a program to do that."""
+    return jnp.asarray(np.asarray(x, dtype))
 
 
 def _ones_if_none(x: Any, shape: tuple[int, ...]) -> Any:
@@ -356,7 +359,8 @@ def _all_pairs(categories: Any, questions: Any, contract: Any) -> tuple[Any, Any
     share = questions / (most + (most == 0))
     wins = (contract("imc,jmc->ijm", categories, below) * share).sum(-1)
     ties = (contract("imc,jmc->ijm", categories, categories) * share).sum(-1)
-    return wins, ties * (1 - np.eye(len(n), dtype=np.float32))
+    off = 1 - np.eye(len(n), dtype=np.float32)
+    return wins * off, ties * off
 
 
 def _cells(data: Responses, what: str) -> np.ndarray:

@@ -14,11 +14,9 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from jaxrank.solve.linear_order import MAX_ITEMS, best_orders
 
@@ -67,6 +65,9 @@ def all_best_orders(margin: np.ndarray, seconds: float | None = None) -> Orders:
 
 def condorcet_components(margin: np.ndarray) -> list[np.ndarray]:
     """The finest split, best first, in which every item beats all items of the later parts."""
+    from scipy.sparse import csr_array  # these imports take a third of a second, so only who solves pays
+    from scipy.sparse.csgraph import connected_components
+
     holds = margin >= 0
     count, label = connected_components(csr_array(holds), directed=True, connection="strong")
     parts = [np.flatnonzero(label == c) for c in range(count)]
@@ -227,6 +228,8 @@ class _Program:
 
     def _relax(self, c: np.ndarray, seconds: float) -> tuple[np.ndarray, float, _Relaxed] | None:
         """x, its value and the prices of the linear program; None where the time ran out."""
+        from scipy.optimize import linprog
+
         if seconds <= 0:
             return None
         self.solved += 1
@@ -240,6 +243,8 @@ class _Program:
 
     def _branch(self, c: np.ndarray, seconds: float) -> tuple[np.ndarray, float, None] | None:
         """The same in whole numbers, by branch and bound; None where the time ran out."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         if seconds <= 0:
             return None
         self.solved += 1
@@ -262,8 +267,10 @@ class _Program:
         out[self.j, self.i] = (relaxed.prices > dear) | (self.high == 0)
         return out
 
-    def _constraints(self) -> tuple[csr_array, np.ndarray]:
-        """x_ij + x_jk - x_ik <= 1 (side 1) and its negative <= 0 (side -1)."""
+    def _constraints(self) -> tuple[Any, np.ndarray]:
+        """x_ij + x_jk - x_ik <= 1 (side 1) and its negative <= 0 (side -1), as a sparse matrix and its limits."""
+        from scipy.sparse import csr_array
+
         i, j, k, side = np.concatenate(self.rows or [np.zeros((0, 4), int)]).T
         columns = np.stack([self.index[i, j], self.index[j, k], self.index[i, k]], axis=1).ravel()
         values = (side[:, None] * np.array([1.0, 1.0, -1.0])).ravel()
