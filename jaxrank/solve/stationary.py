@@ -108,7 +108,7 @@ def perron_vector(
 
 
 def _eliminate(table: Float[Array, "n n"]) -> Float[Array, "steps n"]:
-    """Censor the chain to fewer and fewer states, from the last; row s: what state n-1-s gets from a unit of each other."""
+    """Censor the chain to fewer states, from the last one. Row s: what state n - 1 - s gets from a unit of each."""
     index = jnp.arange(table.shape[0])
 
     def step(table: Array, k: Array) -> tuple[Array, Array]:
