@@ -60,7 +60,8 @@ def log_symmetric(
     log_modulus = jnp.sum(jnp.log(modulus2), axis=-1) / 2
     turn = jnp.sum(jnp.arctan2(q * sine, 1 - q + q * cosine), axis=-1) - sizes[:, None] * angle
     amplitude = share * jnp.exp(log_modulus)
-    probability = jnp.sum(amplitude * jnp.cos(turn), axis=-1)
+    possible = sizes <= n_present
+    probability = jnp.where(possible, jnp.sum(amplitude * jnp.cos(turn), axis=-1), 1)
     total = jnp.sum(jnp.where(present[None, :], jax.nn.softplus(logits), 0), axis=-1)
     log_e = jnp.log(probability) + total - sizes * shift
 
