@@ -67,6 +67,10 @@ def assemble(
         )
     R = np.full(shape, np.nan)
     R[i[keep], m[keep], t[keep]] = scores[keep]
+    silent = np.asarray(np.isnan(R).all(axis=(0, 2)))
+    if silent.any() and not silent.all():
+        notes.append(f"{int(silent.sum())} questions have no score at all and were left out")
+        R, questions = R[:, ~silent], [q for q, empty in zip(questions, silent, strict=True) if not empty]
     return Responses(R, models, questions, levels=None if threshold is not None else levels, notes=notes)
 
 
@@ -189,7 +193,7 @@ def _labelled(
     unique = np.zeros(len(key), bool)
     unique[order[new]] = True
     most = _count_up(cell[unique])[1]
-    if n_labels > 2 * most and not _shared(label, i, n_labels, len(models)):
+    if n_labels > most and not _dense(trial, most) and not _shared(label, i, n_labels, len(models)):
         # Labels such as run identifiers belong to one model each: they order the trials of a cell but align nothing.
         rank = np.zeros(len(key), np.int64)
         rows = np.flatnonzero(unique)
@@ -212,6 +216,15 @@ def _ordered(trial: Column) -> tuple[np.ndarray, int]:
     except ValueError:
         rank = np.arange(len(texts))
     return rank[code][trial.codes], len(texts)
+
+
+def _dense(trial: Column, most: int) -> bool:
+    """True when the labels are whole numbers with few gaps, such as 0..N-1, for ``most`` trials in the fullest cell."""
+    try:
+        numbers = [float(v) for v in trial.values]
+    except (TypeError, ValueError):
+        return False
+    return all(v.is_integer() for v in numbers) and max(numbers) - min(numbers) + 1 < 2 * most
 
 
 def _shared(label: np.ndarray, i: np.ndarray, n_labels: int, n_models: int) -> bool:

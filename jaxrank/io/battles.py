@@ -11,6 +11,8 @@ from jaxrank.comparisons import A_WINS, B_WINS, TIE, Comparisons
 from jaxrank.errors import DataError, OptionError
 from jaxrank.io.assemble import name_of, row_number
 from jaxrank.io.columns import Column
+from jaxrank.io.logs import Format, LogOptions, list_of
+from jaxrank.io.source import Source
 
 SIDES = (("model_a", "model_b"), ("left", "right"), ("player_a", "player_b"))
 WINNER = ("winner", "outcome", "result")
@@ -19,10 +21,11 @@ BOTH_BAD = 3
 TIES = ("model", "half", "drop")
 BOTHBAD = ("tie", "drop")
 
+_NONE = ("", "nan", "none", "null", "na", "error")
 _WORDS = {
     **dict.fromkeys(("model_a", "a", "left", "player_a", "win"), A_WINS),
     **dict.fromkeys(("model_b", "b", "right", "player_b", "loss"), B_WINS),
-    **dict.fromkeys(("tie", "draw", "both_good"), TIE),
+    **dict.fromkeys(("tie", "draw", "both_good", "inconsistent"), TIE),
     **dict.fromkeys(("tie (bothbad)", "both_bad", "bothbad", "tie_bothbad"), BOTH_BAD),
 }
 
@@ -78,7 +81,7 @@ def comparisons(
             texts = [str(v).strip() for v in side.values]
         codes = np.array([place_of.setdefault(t, len(place_of)) for t in texts])
         sides.append(codes[side.codes])
-    outcome = _one_hot(rest, where, place) if len(rest) == 3 else _winner(*rest[0], where, place)
+    outcome = _one_hot(rest, where, place) if len(rest) == 3 else _winner(*rest[0], sides, place_of, where, place)
     own = np.flatnonzero(sides[0] == sides[1])
     if len(own):
         name = list(place_of)[sides[0][own[0]]]
@@ -122,11 +125,23 @@ def apply(
     return a[keep], b[keep], outcome[keep], count[keep]
 
 
-def _winner(name: str, winner: Column, where: str, place: Callable[[int], str]) -> np.ndarray:
+def _winner(
+    name: str,
+    winner: Column,
+    sides: Sequence[np.ndarray],
+    models: Mapping[str, int],
+    where: str,
+    place: Callable[[int], str],
+) -> np.ndarray:
+    """Outcome of each row from words, or from the winner's own name; -1 where there is none."""
     table = np.full(len(winner.values) + 1, -1)
+    named = np.full(len(winner.values) + 1, -1)
     for c, v in enumerate(winner.values):
         word = str(v).strip().lower()
-        if word in ("", "nan", "none", "null", "na"):
+        if word in _NONE:
+            continue
+        if str(v).strip() in models and word not in _WORDS:
+            named[c] = models[str(v).strip()]
             continue
         if word not in _WORDS:
             raise DataError(
@@ -134,7 +149,14 @@ def _winner(name: str, winner: Column, where: str, place: Callable[[int], str]) 
                 f"({int((winner.codes == c).sum())} such rows); it must be one of {', '.join(_WORDS)}"
             )
         table[c] = _WORDS[word]
-    return table[winner.codes]
+    who = named[winner.codes]
+    stranger = (who >= 0) & (who != sides[0]) & (who != sides[1])
+    if stranger.any():
+        row = int(np.argmax(stranger))
+        raise DataError(
+            f"{where}{place(row)}, column {name!r}: {winner.values[winner.codes[row]]!r} is neither of the two models"
+        )
+    return np.where(who < 0, table[winner.codes], np.where(who == sides[0], A_WINS, B_WINS))
 
 
 def _one_hot(columns: Sequence[tuple[str, Column]], where: str, place: Callable[[int], str]) -> np.ndarray:
@@ -176,3 +198,20 @@ def from_pairs(
     notes = list(notes)
     a, b, outcome, count = apply(X[row, 0], X[row, 1], outcome, Y[row, outcome].astype(float), ties, bothbad, notes)
     return Comparisons(a, b, CODE_VALUES[outcome], count, models, notes=notes)
+
+
+def read_pairs(sources: list[Source], options: LogOptions) -> Comparisons:
+    """A JSON object of aggregated battles: ``models``, ``X`` (index pairs) and ``Y`` (wins, losses, ties, both bad)."""
+    if len(sources) > 1:
+        raise DataError(f"a file of aggregated battles holds all of them; read one at a time, not {len(sources)} files")
+    document, name = sources[0].document, sources[0].name
+    try:
+        X, Y = np.array(document["X"]), np.array(document["Y"])
+    except ValueError:
+        raise DataError(f"{name}: X or Y has rows of unequal lengths") from None
+    models = list_of(document["models"], str, f"{name}: models")
+    notes = [f"read {len(X)} pairs of {name} (aggregated battles)"]
+    return from_pairs(X, Y, models, ties=options.ties, bothbad=options.bothbad, notes=notes, where=f"{name}: ")
+
+
+PAIRS = Format("arena-pairs", lambda source: {"models", "X", "Y"} <= source.keys, read_pairs)

@@ -36,6 +36,9 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
     rows = []
     if text.lstrip().startswith("["):
         rows = parse(text, name)
+    elif (document := _indented(text, name)) is not None:
+        keys = ", ".join(map(repr, list(document)[:8]))
+        raise DataError(f"{name} is one object with keys {keys}: no format that is known, and not a table of rows")
     else:
         for n, line in enumerate(text.split("\n"), 1):
             if line.strip():
@@ -46,6 +49,21 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
     if not rows:
         raise DataError(f"{name} is empty: it holds no rows")
     return rows
+
+
+def _indented(text: str, name: str) -> dict[str, Any] | None:
+    """The one object that spans the lines of the text; None where every line is a value of its own."""
+    first = text.lstrip().split("\n", 1)[0].rstrip()
+    if not first.startswith("{"):
+        return None
+    try:
+        json.loads(first)
+    except json.JSONDecodeError:
+        if first != "{" and first.endswith("}"):
+            return None
+        document = parse(text, name)
+        return document if isinstance(document, dict) else None
+    return None
 
 
 def parse(text: str, name: str, line: int | None = None) -> Any:

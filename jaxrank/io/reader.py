@@ -14,6 +14,9 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.errors import DataError, OptionError
 from jaxrank.io import delimited, frames, jsonl, npz
 from jaxrank.io.columns import Column, concatenate
+from jaxrank.io.formats import BY_NAME, is_companion, recognise
+from jaxrank.io.logs import LogOptions
+from jaxrank.io.source import Source
 from jaxrank.io.tables import Options
 from jaxrank.responses import Responses
 
@@ -34,13 +37,16 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npz",
 }
+PLAIN = (*TABLES, "npz")
+SNIFFED = ("jsonl", "parquet")
+"""Plain formats whose files may be logs of a tool."""
 
 
 def read(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     format: str | None = None,
     *,
-    model: str | None = None,
+    model: Any = None,
     question: str | None = None,
     trial: str | None = None,
     score: str | None = None,
@@ -49,10 +55,23 @@ def read(
     ties: str = "model",
     bothbad: str = "tie",
     array: str | None = None,
+    scorer: str | None = None,
+    metric: str | None = None,
+    filter: str | None = None,
+    errors: str | None = None,
+    rescore: Any = None,
+    questions: Any = None,
+    tests: str = "plus",
+    n: int | None = None,
 ) -> Responses | Comparisons:
-    """Read results from a file, several files, or a pattern such as ``"runs/*.jsonl"``.
+    """Read results from a file, several files, a pattern such as ``"logs/*.eval"``, or a folder with its subfolders.
 
-    **format**: one of "csv", "jsonl", "parquet", "npz"; by default it follows the file.
+    **format**: by default recognised from the file: "csv", "jsonl", "parquet", "npz" for tables and arrays, and the
+    logs of tools, "lm-eval", "inspect", "openai-evals", "every-eval-ever", "livecodebench", "evalplus", "bigcodebench",
+    "swebench-experiments", "swebench-report", "swebench-leaderboards", "tau-bench", "tau2-bench", "lighteval",
+    "arena-pairs".
+
+    Tables have one row a trial, or a battle (model_a, model_b, winner).
     **model**, **question**, **trial**, **score**: names of columns where they are not the usual ones
     (`jaxrank.io.columns.ALIASES`). Without a trial column the rows of a cell are trials in order of appearance.
     Scores are booleans, whole numbers, or words such as correct and incorrect; -1, null and "NA" are missing.
@@ -61,17 +80,88 @@ def read(
     **ties**: "model" (keep), "half" (half a win each) or "drop"; **bothbad**: "tie" or "drop", for battles.
     **array**: the array of an npz file that is not called R.
 
-    Returns `Responses`, or `Comparisons` where the columns are those of battles (model_a, model_b, winner). Their
-    ``notes`` say what was read, dropped or assumed. Raises `DataError` that names file, row and column.
+    Logs: **model** names the model of files that do not (a name, or a function of the path); **scorer**, **metric**,
+    **filter** choose among several results of a sample; **errors** is "zero" or "missing" for samples that failed for
+    technical reasons (by default as in the tool); **rescore**, **questions**, **tests**, **n**: see
+    `jaxrank.io.logs.LogOptions`. Several files of one model are further trials.
+
+    Returns `Responses`, or `Comparisons` for battles. Their ``notes`` say what was read, dropped or assumed.
+    Raises `DataError` in one line that names the file and the place in it.
     """
-    paths = resolve(path)
+    logs = LogOptions(
+        model, scorer, metric, filter, errors, rescore, questions, tests, n, levels, threshold, ties, bothbad
+    )
+    logs.check()
+    files, kinds, notes = select(resolve(path), format, path)
+    chosen = list(dict.fromkeys(kinds))
+    if len(chosen) > 1:
+        shown = ", ".join(f"{files[kinds.index(kind)].name} ({kind})" for kind in chosen)
+        raise DataError(f"the files have several formats: {shown}; read them apart, or say format=...")
+    if chosen[0] in BY_NAME:
+        return _with_notes(BY_NAME[chosen[0]].read(files, logs), notes)
+    if chosen[0] == "npz":
+        if len(files) > 1:
+            raise DataError(f"an npz file holds a whole R; read one at a time, not {len(files)} files")
+        return npz.load(files[0].path, array=array, levels=levels, threshold=threshold, ties=ties, bothbad=bothbad)
     options = Options(model, question, trial, score, levels, threshold, ties, bothbad)
-    kinds = [format_of(p, format) for p in paths]
-    if "npz" in kinds:
-        if len(paths) > 1:
-            raise DataError(f"an npz file holds a whole R; read one at a time, not {len(paths)} files")
-        return npz.load(paths[0], array=array, levels=levels, threshold=threshold, ties=ties, bothbad=bothbad)
-    return _read_tables(paths, kinds, options)
+    return _with_notes(_read_tables([f.path for f in files], kinds, options), notes)
+
+
+def _with_notes(data: Responses | Comparisons, notes: list[str]) -> Responses | Comparisons:
+    if notes:
+        object.__setattr__(data, "notes", (*data.notes, *notes))
+    return data
+
+
+def select(paths: list[Path], format: str | None, given: Any) -> tuple[list[Source], list[str], list[str]]:
+    """The files to read, the format of each, and notes on files that were left out.
+
+    Where a folder or pattern holds logs of a tool, files beside them that are something else are left out.
+    """
+    known = [*PLAIN, *BY_NAME]
+    if format is not None and format not in known:
+        raise OptionError(f"format={format!r}; it must be one of {', '.join(map(repr, known))}")
+    files = [Source(path) for path in paths]
+    searched = not isinstance(given, str | os.PathLike) or len(paths) > 1 or paths[0] != Path(given)
+    kinds = [_kind(file, format, searched) for file in files]
+    if searched and any(kind in BY_NAME for kind in kinds):
+        keep = [k for k, kind in enumerate(kinds) if kind in BY_NAME]
+    else:
+        keep = [k for k, kind in enumerate(kinds) if kind is not None]
+    if not keep:
+        raise DataError(f"none of the {len(files)} files holds results ({', '.join(f.name for f in files[:5])})")
+    notes = []
+    if len(keep) < len(files):
+        left = [files[k].name for k in range(len(files)) if k not in keep]
+        notes = [f"{len(left)} other files were left out ({', '.join(left[:3])}{', ...' if len(left) > 3 else ''})"]
+    return [files[k] for k in keep], [kinds[k] or "" for k in keep], notes
+
+
+def _kind(file: Source, format: str | None, searched: bool) -> str | None:
+    """The format of one file; None for a file that may be left out."""
+    if format is not None:
+        return format
+    suffixes = [s.lower() for s in file.path.suffixes[-2:] if s != ".gz"]
+    plain = SUFFIXES.get(suffixes[-1] if suffixes else "")
+    if plain is not None and plain not in SNIFFED:
+        return plain
+    if file.suffix == ".eval" or plain is not None or not file.suffix:
+        try:
+            if (tool := recognise(file)) is not None:
+                return tool
+            if is_companion(file):
+                if searched:
+                    return None
+                raise DataError(
+                    f"{file.name} holds totals, not results of single trials; read the samples_*.jsonl beside it"
+                )
+        except DataError:
+            if plain is not None or not searched:
+                raise
+            return None
+    if plain is None and not searched:
+        raise DataError(f"{file.name} has no known ending ({', '.join(SUFFIXES)}, .eval); say format=...")
+    return plain
 
 
 def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Responses | Comparisons:
@@ -98,7 +188,7 @@ def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Respo
 
 
 def resolve(path: Any) -> list[Path]:
-    """The files that a path, a pattern or a list of these names; `DataError` where there are none."""
+    """The files that a path, a folder, a pattern or a list of these names; `DataError` where there are none."""
     if isinstance(path, str | os.PathLike):
         text = os.fspath(path)
         if not os.path.exists(text) and glob.has_magic(text):
@@ -109,7 +199,10 @@ def resolve(path: Any) -> list[Path]:
         if not os.path.exists(text):
             raise DataError(f"there is no file {text!r}")
         if os.path.isdir(text):
-            raise DataError(f"{text!r} is a folder; give its files, such as {os.path.join(text, '*.jsonl')!r}")
+            found = sorted(p for p in Path(text).rglob("*") if p.is_file() and not p.name.startswith("."))
+            if not found:
+                raise DataError(f"the folder {text!r} holds no files")
+            return found
         return [Path(text)]
     if not isinstance(path, Iterable):
         raise OptionError(f"path must be a file name, a pattern or a list of these, not {type(path).__name__}")
@@ -117,16 +210,3 @@ def resolve(path: Any) -> list[Path]:
     if not paths:
         raise DataError("path is an empty list: there is no file to read")
     return list(dict.fromkeys(paths))
-
-
-def format_of(path: Path, format: str | None) -> str:
-    """The format asked for, or the one that the file's name says."""
-    known = sorted({*SUFFIXES.values()})
-    if format is not None:
-        if format not in known:
-            raise OptionError(f"format={format!r}; it must be one of {', '.join(map(repr, known))}")
-        return format
-    suffixes = [s for s in path.suffixes[-2:] if s != ".gz"]
-    if not suffixes or suffixes[-1].lower() not in SUFFIXES:
-        raise DataError(f"{path.name} has no known ending ({', '.join(SUFFIXES)}); say format=...")
-    return SUFFIXES[suffixes[-1].lower()]

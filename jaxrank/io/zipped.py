@@ -1,0 +1,84 @@
+"""Members of zip files, also of those packed with Zstandard, which Python reads by itself from 3.14 on."""
+
+from __future__ import annotations
+
+import importlib
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+from jaxrank.errors import DataError
+
+ZSTANDARD = 93
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, NotImplementedError, RuntimeError)
+
+
+class Archive:
+    """A zip file that is open for reading; errors are `DataError` with the file's name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+        except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
+            self._file.close()
+            raise DataError(f"{path.name} is not a complete zip file ({error}); was it cut off?") from None
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+        self._file.close()
+
+    @property
+    def names(self) -> list[str]:
+        return self._zip.namelist()
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one member."""
+        info = self._zip.getinfo(name)
+        try:
+            if info.compress_type != ZSTANDARD:
+                return self._zip.read(info)
+            return _unpack(self._packed(info), info.file_size)
+        except _UNREADABLE as error:
+            raise DataError(f"{self.path.name}: {name} cannot be unpacked ({error})") from None
+
+    def _packed(self, info: zipfile.ZipInfo) -> bytes:
+        # The local header repeats the name and may carry more extra bytes than the directory says.
+        self._file.seek(info.header_offset)
+        header = self._file.read(30)
+        name_length, extra_length = struct.unpack("<HH", header[26:30])
+        self._file.seek(name_length + extra_length, 1)
+        packed = self._file.read(info.compress_size)
+        if len(packed) < info.compress_size:
+            raise EOFError("the file ends too early")
+        return packed
+
+
+def _unpack(packed: bytes, size: int) -> bytes:
+    for module, unpack in (("zstandard", _by_zstandard), ("pyarrow", _by_pyarrow)):
+        try:
+            library = importlib.import_module(module)
+        except ImportError:
+            continue
+        return unpack(library, packed, size)
+    raise NotImplementedError("it is packed with Zstandard: pip install 'jaxrank[io]'")
+
+
+def _by_zstandard(zstandard, packed: bytes, size: int) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
+    except zstandard.ZstdError as error:
+        raise OSError(str(error)) from None
+
+
+def _by_pyarrow(pyarrow, packed: bytes, size: int) -> bytes:
+    with pyarrow.input_stream(pyarrow.py_buffer(packed), compression="zstd") as stream:
+        return stream.read()
