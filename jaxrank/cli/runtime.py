@@ -49,6 +49,7 @@ def reporting(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
+            sys.stdout.flush()
         except BrokenPipeError:  # the reader of our output has gone, as in ``jaxrank list | head``
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except JaxrankError as error:

@@ -1,0 +1,5 @@
+"""``python -m jaxrank``: the command line."""
+
+from jaxrank.cli import main
+
+main()

@@ -1,0 +1,398 @@
+"""The command line, in this process and, where the process itself matters, in another."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jax
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import jaxrank as jr
+from jaxrank.cli.app import make_app
+from jaxrank.cli.arguments import parse_options
+from jaxrank.cli.tables import Bars, Table, draw_bars, text
+from jaxrank.errors import OptionError
+from tests.oracles import shared
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> Iterator[None]:
+    with jax.enable_x64(True):  # what ``main`` sets for its process
+        yield
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line; returns exit code, stdout and stderr."""
+
+    def call(*args: str | Path) -> tuple[int, str, str]:
+        code = 0
+        try:
+            make_app()([str(a) for a in args], prog_name="jaxrank")
+        except SystemExit as end:
+            code = 0 if end.code is None else int(end.code)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Three models, four questions, two trials; right answers 8, 5 and 1 of 8."""
+    R = np.array([[[1, 1]] * 4, [[1, 1], [1, 0], [1, 1], [0, 0]], [[0, 1], [0, 0], [0, 0], [0, 0]]])
+    return write_csv(tmp_path / "results.csv", R, ["best", "middle", "worst"])
+
+
+def write_csv(path: Path, R: np.ndarray, models: list[str], header: str = "model,question,trial,score") -> Path:
+    rows = [header]
+    for (i, m, n), value in np.ndenumerate(R):
+        rows.append(f"{models[i]},q{m},{n},{value}")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def table(out: str) -> list[list[str]]:
+    return [line.split() for line in out.splitlines()]
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version")[:2] == (0, f"jaxrank {jr.__version__}\n")
+    code, out, _ = run("--help")
+    assert code == 0
+    assert all(name in out for name in ("list", "fit", "compare", "demo"))
+
+
+def test_every_subcommand_explains_itself(run: Run) -> None:
+    for command in make_app().registered_commands:
+        code, out, _ = run(str(command.name), "--help")
+        assert code == 0
+        assert command.callback is not None
+        assert str(command.callback.__doc__).split()[0] in out
+
+
+def test_list_shows_every_identifier(run: Run) -> None:
+    code, out, _ = run("list")
+    assert code == 0
+    rows = table(out)
+    assert rows[0] == ["family", "method", "options", "summary"]
+    assert {row[1] for row in rows[1:]} == set(jr.catalogue())
+
+
+def test_list_of_a_family_and_of_a_method(run: Run) -> None:
+    code, out, _ = run("list", "pointwise")
+    assert code == 0
+    assert {row[0] for row in table(out)[1:]} == {"pointwise"}
+    code, out, _ = run("list", "avg")
+    assert code == 0
+    assert "**Model**" in out
+    assert "--option pooled=False" in out
+    code, out, err = run("list", "pointwse")
+    assert (code, out) == (2, "")
+    assert "did you mean 'pointwise'" in err
+
+
+def test_fit_ranks_a_csv(run: Run, results: Path) -> None:
+    code, out, err = run("fit", results, "--method", "avg")
+    assert code == 0
+    rows = table(out)
+    assert rows[0] == ["rank", "model", "score", "lower", "upper"]
+    assert [row[:3] for row in rows[1:]] == [
+        ["1", "best", "1.0000"],
+        ["2", "middle", "0.6250"],
+        ["3", "worst", "0.1250"],
+    ]
+    assert "24 rows" in err
+
+
+def test_fit_agrees_with_the_library_on_bundled_data(run: Run, tmp_path: Path) -> None:
+    out_file = tmp_path / "table.json"
+    code, _, _ = run("fit", "lrm_token_economy", "--interval", "0.9", "--out", out_file)
+    assert code == 0
+    result = jr.fit(jr.datasets.load("lrm_token_economy"), dtype="float64")
+    low, high = result.interval(0.9)
+    records = {record["model"]: record for record in json.loads(out_file.read_text())}
+    for i, model in enumerate(result.models):
+        row = records[model]
+        assert (row["score"], row["lower"], row["upper"]) == (result.scores[i], low[i], high[i])
+        assert row["rank"] == result.ranks[i]
+
+
+def test_fit_of_the_shared_file_equals_the_bundled_data(run: Run) -> None:
+    path = shared("data", "misguided_attention_long_2025.npz")
+    by_file = run("fit", path)
+    by_name = run("fit", "misguided_attention")
+    assert by_file[0] == by_name[0] == 0
+    assert by_file[1] == by_name[1]
+
+
+def test_fit_reads_battles(run: Run, tmp_path: Path) -> None:
+    lines = ["model_a,model_b,winner"]
+    lines += ["x,y,model_a"] * 3 + ["x,y,model_b"] + ["y,z,model_a"] * 2 + ["y,z,model_b"]
+    path = tmp_path / "battles.csv"
+    path.write_text("\n".join(lines) + "\n")
+    code, out, _ = run("fit", path, "-m", "bradley_terry")
+    assert code == 0
+    scores = {row[1]: float(row[2]) for row in table(out)[1:]}
+    assert scores["x"] - scores["y"] == pytest.approx(np.log(3), abs=2e-4)
+    assert scores["y"] - scores["z"] == pytest.approx(np.log(2), abs=2e-4)
+
+
+def test_fit_passes_options_to_the_method(run: Run, results: Path) -> None:
+    """Pass@2 of 1 right in 2 trials is 1: model "middle" gets (1 + 1 + 1 + 0) / 4."""
+    code, out, _ = run("fit", results, "-m", "pass_at_k", "--option", "k=2")
+    assert code == 0
+    assert {row[1]: row[2] for row in table(out)[1:]} == {"best": "1.0000", "middle": "0.7500", "worst": "0.2500"}
+
+
+def test_fit_ranks_ties_by_the_rule_asked_for(run: Run, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "ties.csv", np.array([[1, 1], [1, 0], [0, 1], [0, 0]])[:, :, None], list("abcd"))
+    for rule, ranks in {"competition": "1224", "competition_max": "1334", "dense": "1223"}.items():
+        assert "".join(row[0] for row in table(run("fit", path, "--ranks", rule)[1])[1:]) == ranks
+    assert [row[0] for row in table(run("fit", path, "--ranks", "average")[1])[1:]] == [
+        "1.0000",
+        "2.5000",
+        "2.5000",
+        "4.0000",
+    ]
+    code, out, err = run("fit", path, "--ranks", "best")
+    assert (code, out) == (2, "")
+    assert "competition_max" in err
+
+
+def test_fit_reads_other_column_names(run: Run, tmp_path: Path, results: Path) -> None:
+    plain = run("fit", results)[1]
+    odd = tmp_path / "odd.csv"
+    odd.write_text(results.read_text().replace("model,question,trial,score", "who,what,again,mark"))
+    columns = [
+        "--model-column",
+        "who",
+        "--question-column",
+        "what",
+        "--trial-column",
+        "again",
+        "--score-column",
+        "mark",
+    ]
+    assert run("fit", odd, *columns)[:2] == (0, plain)
+
+
+def test_fit_reads_graded_scores(run: Run, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "graded.csv", np.array([[[1.0], [0.5]], [[0.5], [0.0]]]), ["a", "b"])
+    code, out, _ = run("fit", path, "--levels", "0,0.5,1", "-m", "avg")
+    assert code == 0
+    assert [row[1] for row in table(out)[1:]] == ["a", "b"]
+    code, out, _ = run("fit", path, "--threshold", "1", "-m", "avg")
+    assert code == 0
+    assert {row[1]: row[2] for row in table(out)[1:]} == {"a": "0.5000", "b": "0.0000"}
+
+
+def test_fit_with_a_prior_file(run: Run, tmp_path: Path, results: Path) -> None:
+    """Greedy outcomes shared by all models, (M, D), whatever the order of the questions in the file."""
+    prior = tmp_path / "greedy.csv"
+    prior.write_text("model,question,trial,score\n" + "".join(f"greedy,q{m},0,{m % 2}\n" for m in (3, 1, 0, 2)))
+    out_file = tmp_path / "with_prior.csv"
+    code, _, _ = run("fit", results, "--prior-file", prior, "--out", out_file)
+    assert code == 0
+    R0 = np.array([[0], [1], [0], [1]])
+    expected = jr.fit(jr.read(results), R0=R0, dtype="float64")
+    with out_file.open(newline="") as file:
+        written = {row["model"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert written == dict(zip(expected.models, expected.scores.tolist(), strict=True))
+    assert not np.array_equal(expected.scores, jr.fit(jr.read(results), dtype="float64").scores)
+
+
+def test_prior_file_by_model_and_its_errors(run: Run, tmp_path: Path, results: Path) -> None:
+    R0 = np.array([[[0]] * 4, [[1]] * 4, [[1]] * 4])
+    prior = write_csv(tmp_path / "earlier.csv", R0[::-1], ["worst", "middle", "best"])
+    out_file = tmp_path / "with_prior.json"
+    assert run("fit", results, "--prior-file", prior, "--out", out_file)[0] == 0
+    expected = jr.fit(jr.read(results), R0=R0, dtype="float64")
+    written = {row["model"]: row["score"] for row in json.loads(out_file.read_text())}
+    assert written == dict(zip(expected.models, expected.scores.tolist(), strict=True))
+    short = write_csv(tmp_path / "short.csv", R0[:, :3], ["best", "middle", "worst"])
+    code, out, err = run("fit", results, "--prior-file", short)
+    assert (code, out) == (2, "")
+    assert "'q3'" in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_out_writes_what_is_shown(run: Run, tmp_path: Path, results: Path, suffix: str) -> None:
+    path = tmp_path / f"table.{suffix}"
+    code, out, _ = run("fit", results, "--out", path)
+    assert code == 0
+    if suffix == "csv":
+        with path.open(newline="") as file:
+            records = list(csv.DictReader(file))
+    else:
+        records = json.loads(path.read_text()) if suffix == "json" else pq.read_table(path).to_pylist()
+    assert [r["model"] for r in records] == ["best", "middle", "worst"]
+    assert list(records[0]) == table(out)[0]
+    assert [f"{float(r['score']):.4f}" for r in records] == [row[2] for row in table(out)[1:]]
+
+
+def test_compare_measures_agreement(run: Run, tmp_path: Path) -> None:
+    ranks_file = tmp_path / "ranks.csv"
+    chosen = ["-m", "avg", "-m", "borda", "-m", "bradley_terry_map"]
+    code, out, _ = run("compare", "inspect_popularity", *chosen, "--ranks-out", ranks_file)
+    assert code == 0
+    methods, consensus = (table(part) for part in out.split("\n\n"))
+    assert methods[0] == ["method", "tau_b", "group", "same_order"]
+    agreement = jr.agreement(
+        jr.datasets.load("inspect_popularity"), ["avg", "borda", "bradley_terry_map", "bayes"], dtype="float64"
+    )
+    assert {row[0]: row[1] for row in methods[1:]} == {k: f"{v:.4f}" for k, v in agreement.tau_with_gold.items()}
+    assert {int(row[2]) for row in methods[1:]} == set(range(1, len(agreement.groups) + 1))
+    assert [row[1] for row in consensus[1:]] == [agreement.models[i] for i in np.argsort(agreement.consensus)]
+    with ranks_file.open(newline="") as file:
+        header, *rows = list(csv.reader(file))
+    assert header == ["model", "consensus", *agreement.methods]
+    assert len(rows) == 3
+
+
+def test_compare_says_what_it_leaves_out(run: Run, results: Path) -> None:
+    """Model "best" never loses, so plain Bradley-Terry has no finite optimum; bayes_greedy lacks its prior outcomes."""
+    code, out, err = run("compare", results, "-m", "avg", "-m", "bradley_terry", "-m", "bayes_greedy")
+    assert code == 0
+    assert {row[0] for row in table(out.split("\n\n")[0])[1:]} == {"avg", "bayes"}
+    assert "bradley_terry left out: no finite optimum" in err
+    assert "bayes_greedy not run" in err
+
+
+def test_demo_ranks_the_58_models(run: Run) -> None:
+    code, out, err = run("demo")
+    assert code == 0
+    rows = table(out)[1:]
+    assert len(rows) == 58
+    for row in rows:
+        score, low, high = map(float, row[-3:])
+        assert low < score < high
+    assert "CC0-1.0" in err
+
+
+BAD_INPUT = {
+    "missing file": ("absent.csv", b"", "absent.csv"),
+    "empty file": ("empty.csv", b"", "empty.csv"),
+    "header only": ("header.csv", b"model,question,trial,score\n", "header.csv"),
+    "no score column": ("column.csv", b"model,question,trial\na,q,0\nb,q,0\n", "score"),
+    "not text": ("binary.csv", bytes(range(128, 256)) * 20, "binary.csv"),
+    "not parquet": ("broken.parquet", b"PAR1 nothing", "broken.parquet"),
+    "not npz": ("broken.npz", b"PK nothing", "broken.npz"),
+    "unknown score": ("score.csv", b"model,question,trial,score\na,q,0,1\nb,q,0,perhaps\n", "perhaps"),
+    "one model": ("one.csv", b"model,question,trial,score\na,q,0,1\n", "two models"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_ends_in_one_line_and_code_2(run: Run, tmp_path: Path, case: str) -> None:
+    name, content, word = BAD_INPUT[case]
+    path = tmp_path / name
+    if case != "missing file":
+        path.write_bytes(content)
+    code, out, err = run("fit", path)
+    assert (code, out) == (2, "")
+    errors = [line for line in err.splitlines() if "error:" in line]
+    assert len(errors) == 1
+    assert word in errors[0]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        (["-m", "bradley_tery"], "did you mean"),
+        (["-m", "pass_at_k", "-o", "k=9"], "k"),
+        (["-m", "pass_at_k", "-o", "n=2"], "its options are"),
+        (["-m", "pass_at_k", "-o", "k"], "NAME=VALUE"),
+        (["-o", "k=1", "-o", "k=2"], "twice"),
+        (["--interval", "1.5"], "1.5"),
+        (["--levels", "0;1"], "separated by commas"),
+        (["--out", "table.xlsx"], ".parquet"),
+        (["--out", "no/such/folder/table.csv"], "no/such/folder"),
+        (["-m", "bradley_terry"], "no finite optimum"),
+    ],
+)
+def test_bad_arguments_end_in_one_line_and_code_2(run: Run, results: Path, args: list[str], word: str) -> None:
+    code, out, err = run("fit", results, *args)
+    assert (code, out) == (2, "")
+    assert word in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+def test_parse_options() -> None:
+    pairs = ["k=4", "tau=0.5", "w=(0, 1, 2)", "ties=half", "tie-rule=skip", "pooled=true", "prior=None"]
+    expected = {"k": 4, "tau": 0.5, "w": (0, 1, 2), "ties": "half", "tie_rule": "skip", "pooled": True, "prior": None}
+    assert parse_options(pairs) == expected
+    with pytest.raises(OptionError, match="NAME=VALUE"):
+        parse_options(["=3"])
+
+
+def test_bars_share_one_axis() -> None:
+    columns = {
+        "model": ["a", "b", "c"],
+        "score": [0.75, 0.25, np.nan],
+        "low": [0.5, 0.0, np.nan],
+        "high": [1.0, 0.5, np.nan],
+    }
+    left, right, drawn = draw_bars(Table(columns), Bars("score", "low", "high"), 21)
+    assert (left, right) == ("0.0000", "1.0000")
+    assert drawn == [" " * 10 + "─" * 5 + "●" + "─" * 5, "─" * 5 + "●" + "─" * 5, ""]
+    assert draw_bars(Table(columns), Bars("score"), 11, unicode=False)[2] == [" " * 10 + "o", "o", ""]
+    infinite = {"score": [np.inf, 0.0, 1.0]}
+    assert draw_bars(Table(infinite), Bars("score"), 11)[2] == ["", "●", " " * 10 + "●"]
+
+
+def test_terminal_table_has_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    Table({"model": ["a", "b"], "score": [1.0, 2.0]}, title="two models", bars=Bars("score"))._draw()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "two models"
+    assert all(("●" in line or "o" in line) for line in lines[2:])
+    assert max(map(len, lines)) <= 70
+
+
+def test_numbers_as_text() -> None:
+    values = [1.0, 0.12345, 1e-9, 123456.789, np.nan, np.inf, 3, "name", True, np.float32(0.5)]
+    expected = ["1.0000", "0.1235", "1e-09", "123457", "nan", "inf", "3", "name", "yes", "0.5000"]
+    assert [text(v) for v in values] == expected
+
+
+def environment(**changes: str) -> dict[str, str]:
+    without = ("JAX_COMPILATION_CACHE_DIR", "JAX_PLATFORMS", "JAX_ENABLE_X64", "XDG_CACHE_HOME")
+    return {k: v for k, v in os.environ.items() if k not in without} | changes
+
+
+def test_process_runs_in_float64_and_keeps_compiled_code(tmp_path: Path, results: Path) -> None:
+    """In the user's cache directory, or where JAX's own variable says."""
+    command = [sys.executable, "-m", "jaxrank", "fit", str(results), "--out", str(tmp_path / "out.json")]
+    cache = tmp_path / "cache"
+    done = subprocess.run(
+        command, env=environment(XDG_CACHE_HOME=str(cache)), capture_output=True, text=True, check=True
+    )
+    assert len(done.stdout.splitlines()) == 4  # piped: a header and three models, no drawing
+    assert any((cache / "jaxrank" / "jax").iterdir())
+    scores = [row["score"] for row in json.loads((tmp_path / "out.json").read_text())]
+    assert scores == jr.fit(jr.read(results), dtype="float64").scores.tolist()
+
+    own, second = tmp_path / "own", tmp_path / "second"
+    variables = {"XDG_CACHE_HOME": str(second), "JAX_COMPILATION_CACHE_DIR": str(own)}
+    subprocess.run(command, env=environment(**variables), capture_output=True, check=True)
+    assert any(own.iterdir())
+    assert not second.exists()
+
+
+def test_process_survives_a_reader_that_leaves() -> None:
+    command = f"{sys.executable} -m jaxrank list | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("family")
+    assert done.stderr == ""
