@@ -90,3 +90,30 @@ def joint_existence(table: ItemTable) -> tuple[Int[Array, ""], Bool[Array, " mod
     finite = full(forward) & full(backward)
     status = jnp.where(finite, Status.CONVERGED, jnp.where(full(around), Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED))
     return status.astype(jnp.int32), ~(forward[0] & backward[0])
+
+
+def conditional_existence(table: ItemTable) -> Int[Array, ""]:
+    """Status of the conditional maximum likelihood estimate of the difficulties.
+
+    It is finite and unique exactly where every question reaches every other by steps "some model succeeded on the one and
+    failed on the other" (Fischer 1981).
+    """
+    succeeded, failed = table.successes > 0, table.failures > 0
+    first = jnp.argmax(jnp.minimum(jnp.sum(table.successes, axis=0), jnp.sum(table.failures, axis=0)))
+    start = jnp.arange(succeeded.shape[1]) == first
+
+    def grow(questions: Array, back: Array, out: Array) -> Array:
+        models = jnp.any(back & questions[None, :], axis=1)
+        return questions | jnp.any(out & models[:, None], axis=0)
+
+    def hop(state: tuple) -> tuple:
+        forward, backward, around, _ = state
+        seen = succeeded | failed
+        new = grow(forward, failed, succeeded), grow(backward, succeeded, failed), grow(around, seen, seen)
+        return *new, jnp.any(jnp.stack([jnp.any(a != b) for a, b in zip(new, state[:3], strict=True)]))
+
+    forward, backward, around, _ = jax.lax.while_loop(lambda s: s[3], hop, (start, start, start, jnp.array(True)))
+    missing = lambda reached: jnp.any(table.used & ~reached)
+    finite = ~missing(forward) & ~missing(backward)
+    status = jnp.where(missing(around), Status.DISCONNECTED, Status.NO_FINITE_OPTIMUM)
+    return jnp.where(finite, Status.CONVERGED, status).astype(jnp.int32)

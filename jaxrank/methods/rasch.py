@@ -85,4 +85,6 @@ class Rasch(Ranker, HasStandardErrors):
 ENTRIES = (
     Entry("rasch", Rasch, source="rasch1960", published=True),
     Entry("rasch_map", Rasch, source="rasch1960", options={"prior": 1.0}, published=True),
+    # The linear dynamic model has no time in it: it is the Rasch model.
+    Entry("dynamic_irt_linear", Rasch, source="verhelst1993", published=True),
 )

@@ -1,0 +1,182 @@
+"""Rasch models whose abilities change over the trials: a straight line each, or a random walk."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.errors import OptionError
+from jaxrank.fit import Fit, Status, solver_resolution
+from jaxrank.irt_table import ItemTable, item_table, joint_existence, reported_difficulty
+from jaxrank.ranker import Entry, Ranker, choice, number
+from jaxrank.rasch_fit import rasch_start
+from jaxrank.solve.arrow import solve_arrow
+from jaxrank.solve.damped import Minimum, self_concordant_newton
+from jaxrank.statistics import Counts, Sequence
+
+SCORES = ("initial", "final", "mean", "gain")
+
+
+class GrowthIRT(Ranker):
+    """Rasch abilities that grow or fall along a straight line over the trials.
+
+    **Model** Pr(R_lmn = 1) = sigmoid(theta0_l + theta1_l t_n - b_m), t_n = n / (N - 1) in [0, 1] over the trials n = 0 .. N-1 (0
+    where N = 1) [verhelst1993; hariri2026ranking, algorithm 8].
+    **Reads** the sequence of trials of binary outcomes.
+    **Scores** a level of theta in log-odds, difficulties summing to 0.
+    **Fields** ``score``: "initial" theta0 (default, as published), "final" theta0 + theta1, "mean" theta0 + theta1 / 2, or "gain"
+    theta1.  ``slope_penalty``: weight of sum theta1^2 in the objective, > 0, default 0.01 as published.  ``max_steps``: default 100.
+    **Params** ``initial``, ``slope`` (L,), ``difficulty`` (M,), ``separated`` (L,).
+    **Status** as `rasch`: the slopes are penalised, so a finite optimum exists under the same condition. ``MAX_STEPS``.
+    **Departs** in nothing; the published code scores the final level unless told otherwise.
+    """
+
+    statistic: ClassVar[type] = Sequence
+    binary: ClassVar[bool] = True
+    score: str = choice("initial")
+    slope_penalty: Any = number(0.01)
+    max_steps: int = choice(100)
+
+    def __check_init__(self) -> None:
+        _check_score(self.score)
+
+    def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
+        n_trials = stat.outcomes.shape[0]
+        dtype = jnp.zeros(()).dtype
+        time = jnp.arange(n_trials, dtype=dtype) / max(n_trials - 1, 1)
+        design = jnp.stack([jnp.ones_like(time), time], axis=1)
+        penalty = jnp.diag(jnp.array([0.0, 2.0], dtype)) * jnp.asarray(self.slope_penalty, dtype)
+        table = _pooled(stat, keep_extreme=True)
+        status, separated = joint_existence(table)
+        found = _fit(stat, table, design, penalty, False, status == Status.CONVERGED, self.max_steps)
+        path, b = found.params
+        lost = status != Status.CONVERGED
+        blank = lambda v: jnp.where(lost, jnp.nan, v)
+        start, slope = blank(path[:, 0]), blank(path[:, 1])
+        levels = {"initial": start, "final": start + slope, "mean": start + slope / 2, "gain": slope}
+        params = {
+            "initial": start,
+            "slope": slope,
+            "difficulty": blank(reported_difficulty(table, b)),
+            "separated": separated,
+        }
+        status = jnp.where(lost, status, found.status).astype(jnp.int32)
+        resolution = solver_resolution(jnp.concatenate([start, slope]))
+        return Fit(levels[self.score], status, found.steps, resolution, params)
+
+
+class StateSpaceIRT(Ranker):
+    """Rasch abilities that walk at random from trial to trial.
+
+    **Model** Pr(R_lmn = 1) = sigmoid(theta_ln - b_m); the path of each model costs ``smoothness`` sum_n (theta_ln -
+    theta_l,n-1)^2 / dt + ``anchor`` theta_l0^2 in the objective, dt = 1 / (N - 1): a random walk with variance dt / (2
+    smoothness) a trial [verhelst1993].
+    **Reads** the sequence of trials of binary outcomes.
+    **Scores** a level of theta in log-odds, difficulties summing to 0.
+    **Fields** ``score``: "final" (default), "initial", "mean" over the trials, or "gain" (final less initial).
+    ``smoothness``: > 0, default 1.  ``anchor``: > 0, default 0.001.  ``max_steps``: default 100.
+    **Params** ``path`` (L, N), ``difficulty`` (M,).
+    **Status** ``MAX_STEPS``. The anchor keeps every ability finite; questions that all trials passed or all failed are left out.
+    **Departs** in nothing.
+    """
+
+    statistic: ClassVar[type] = Sequence
+    binary: ClassVar[bool] = True
+    score: str = choice("final")
+    smoothness: Any = number(1.0)
+    anchor: Any = number(0.001)
+    max_steps: int = choice(100)
+
+    def __check_init__(self) -> None:
+        _check_score(self.score)
+
+    def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
+        n_trials = stat.outcomes.shape[0]
+        dtype = jnp.zeros(()).dtype
+        eye = jnp.eye(n_trials, dtype=dtype)
+        steps = eye[1:] - eye[:-1]
+        walk = jnp.matmul(steps.T, steps) * 2 * (n_trials - 1) * jnp.asarray(self.smoothness, dtype)
+        penalty = walk.at[0, 0].add(2 * jnp.asarray(self.anchor, dtype))
+        table = _pooled(stat, keep_extreme=False)
+        found = _fit(stat, table, eye, penalty, True, True, self.max_steps)
+        path, b = found.params
+        levels = {
+            "initial": path[:, 0],
+            "final": path[:, -1],
+            "mean": jnp.mean(path, axis=1),
+            "gain": path[:, -1] - path[:, 0],
+        }
+        params = {"path": path, "difficulty": reported_difficulty(table, b)}
+        return Fit(levels[self.score], found.status, found.steps, solver_resolution(path.reshape(-1)), params)
+
+
+def _check_score(score: str) -> None:
+    if score not in SCORES:
+        raise OptionError(f"score={score!r}; it must be one of {', '.join(SCORES)}")
+
+
+def _pooled(stat: Sequence, keep_extreme: bool) -> ItemTable:
+    """Totals over the trials, as the Rasch model reads them."""
+    dtype = jnp.zeros(()).dtype
+    count = lambda hit: jnp.sum(hit, axis=0).T.astype(dtype)
+    right, wrong = count(stat.outcomes == 1), count(stat.outcomes == 0)
+    counts = Counts(jnp.stack([wrong, right], axis=-1), jnp.ones(right.shape[1], dtype), jnp.arange(2, dtype=dtype))
+    return item_table(counts, keep_extreme)
+
+
+def _fit(
+    stat: Sequence,
+    table: ItemTable,
+    design: Float[Array, "trials width"],
+    penalty: Float[Array, "width width"],
+    hold: bool,
+    alive: Any,
+    max_steps: int,
+) -> Minimum:
+    """Abilities design @ x_l with a quadratic penalty on every x_l. Params: (x (L, width), difficulties (M,)).
+
+    ``hold``: the penalty depends on the place of the abilities, so the sum of difficulties is held at 0 by a multiplier.
+    """
+    outcomes = jnp.transpose(stat.outcomes, (2, 0, 1))  # (L, N, M)
+    dtype = design.dtype
+    seen = ((outcomes >= 0) & table.used[None, None, :]).astype(dtype)
+    right = (outcomes == 1).astype(dtype) * seen
+    theta, b = rasch_start(table)
+    # Both designs give a constant ability when every trial's level is the same.
+    width = design.shape[1]
+    x = theta[:, None] * jnp.ones((1, width), dtype) if hold else theta[:, None] * jnp.eye(1, width, dtype=dtype)
+    w = table.weight[:, None]
+
+    def step(state: tuple) -> tuple[tuple, Array]:
+        x, b = state
+        p = jax.nn.sigmoid(jnp.matmul(x, design.T)[:, :, None] - b[None, None, :])
+        excess = seen * p - right
+        weight = seen * p * (1 - p)
+        gradient = jnp.matmul(jnp.sum(excess, axis=2), design) + jnp.matmul(x, penalty)
+        rows = jnp.einsum("ln,np,nr->lpr", jnp.sum(weight, axis=2), design, design) + penalty[None, :, :]
+        cross = -jnp.einsum("lnm,np->lpm", weight, design)[:, :, :, None]
+        columns = jnp.where(table.used, jnp.sum(weight, axis=(0, 1)), 1)[:, None, None]
+        top, bottom = -gradient[:, :, None], jnp.sum(excess, axis=(0, 1))[:, None]
+        if hold:
+            top, bottom = jnp.concatenate([top, 0 * top], axis=2), jnp.concatenate([bottom, w], axis=1)
+        s, t = solve_arrow(rows, cross, columns, top, bottom[:, None, :], tie=w)
+        s, t = (s[:, :, 0], t[:, 0, 0]) if not hold else _held(s, t[:, 0], w)
+        change = jnp.matmul(s, design.T)[:, :, None] - t[None, None, :]
+        return (s, t), jnp.max(jnp.abs(change) * table.used[None, None, :])
+
+    return self_concordant_newton(step, (x, b), alive, max_steps)
+
+
+def _held(s: Array, t: Array, w: Array) -> tuple[Array, Array]:
+    sums = jnp.sum(w * t, axis=0)
+    ratio = jnp.where(sums[1] != 0, sums[0] / jnp.where(sums[1] != 0, sums[1], 1), 0)
+    return s[:, :, 0] - ratio * s[:, :, 1], t[:, 0] - ratio * t[:, 1]
+
+
+ENTRIES = (
+    Entry("dynamic_irt_growth", GrowthIRT, source="verhelst1993", published=True),
+    Entry("dynamic_irt_state_space", StateSpaceIRT, source="verhelst1993"),
+)
