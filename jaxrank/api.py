@@ -25,6 +25,7 @@ from jaxrank.errors import (
 from jaxrank.fit import Fit, Status
 from jaxrank.io import from_frame, is_frame
 from jaxrank.io import from_frame, is_frame
+from jaxrank.orderings import Rankings
 from jaxrank.ranker import ChecksData, NeedsPrior, Ranker
 from jaxrank.responses import Responses
 from jaxrank.result import Result, coverage_note
@@ -97,9 +98,9 @@ def read_statistic(ranker: Ranker, data: Responses | Comparisons, pairing: str =
     return ranker.statistic.of(data, pairing=pairing)
 
 
-def as_data(data: Any) -> Responses | Comparisons:
-    """Anything that the public calls accept, as `Responses` or `Comparisons`, with at least two models."""
-    if not isinstance(data, Responses | Comparisons):
+def as_data(data: Any) -> Responses | Comparisons | Rankings:
+    """Anything that the public calls accept, as `Responses`, `Comparisons` or `Rankings`, with at least two models."""
+    if not isinstance(data, Responses | Comparisons | Rankings):
         data = from_frame(data) if is_frame(data) else Responses(data)
     if len(data.models) < 2:
         raise DataError(
@@ -110,6 +111,8 @@ def as_data(data: Any) -> Responses | Comparisons:
 
 def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, options: dict[str, Any]) -> Ranker:
     """The ranker, after it was checked that it can read the data."""
+    if isinstance(data, Rankings) and method in ("plackett_luce", "plackett_luce_map"):
+        method = method.replace("plackett_luce", "plackett_luce_rankings")  # the likelihood of lists, not of their pairs
     ranker = catalogue.make(method, **options)
     name = method_name(method)
     if ranker.binary and isinstance(data, Responses) and not data.binary:

@@ -18,7 +18,9 @@ def reachability(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"
     n_words = -(-n // _WORD)
     padded = jnp.pad(edges | jnp.eye(n, dtype=bool), ((0, 0), (0, n_words * _WORD - n)))
     shifts = jnp.arange(_WORD, dtype=jnp.uint32)
-    words = jnp.sum(padded.reshape(n, n_words, _WORD).astype(jnp.uint32) << shifts[None, None, :], axis=-1, dtype=jnp.uint32).T
+    words = jnp.sum(
+        padded.reshape(n, n_words, _WORD).astype(jnp.uint32) << shifts[None, None, :], axis=-1, dtype=jnp.uint32
+    ).T
 
     def through(k: Array, words: Array) -> Array:
         row = jax.lax.dynamic_slice_in_dim(words, k, 1, axis=1)  # what k reaches

@@ -50,21 +50,18 @@ class RaoKupperLikelihood(Likelihood):
     def log_prob(self, params: Array, stat: Pairs) -> Array:
         theta, tau = self._split(params)
         support = stat.wins + stat.ties
-        # Without ties kappa is 1 and the term vanishes: 0 * log 0.
-        bonus = jnp.where(tau > 0, jnp.log(jnp.expm1(2 * jnp.where(tau > 0, tau, 1))), -jnp.inf)
         n_ties = jnp.sum(stat.ties) / 2
-        return jnp.sum(support * jax.nn.log_sigmoid(_differences(theta) - tau)) + jnp.where(
-            n_ties > 0, n_ties * bonus, 0
-        )
+        bonus = jnp.where(n_ties > 0, n_ties * _log_or_infinity(jnp.expm1(2 * tau)), 0)  # kappa = 1 forbids ties
+        return jnp.sum(support * jax.nn.log_sigmoid(_differences(theta) - tau)) + bonus
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         theta, tau = self._split(params)
         value, gradient, curvature, q, bent = _one_sided(theta, stat.wins + stat.ties, tau)
-        if self.n_extra == 0:
-            return value, gradient, curvature
         n_ties = jnp.sum(stat.ties) / 2
         growth = jnp.expm1(2 * tau)
-        value = value - n_ties * jnp.where(growth > 0, jnp.log(jnp.where(growth > 0, growth, 1)), -jnp.inf)
+        value = value - jnp.where(n_ties > 0, n_ties * _log_or_infinity(growth), 0)
+        if self.n_extra == 0:
+            return value, gradient, curvature
         by_tau = jnp.sum(q) - n_ties * 2 * (1 + 1 / growth)
         twice = jnp.sum(bent) + n_ties * 4 * (1 + growth) / growth**2
         cross = jnp.sum(bent, axis=0) - jnp.sum(bent, axis=1)
@@ -187,6 +184,11 @@ def _one_sided(theta: Array, support: Array, tau: Any) -> tuple[Array, Array, Ar
     bent = support * small / (1 + small) ** 2
     gradient = jnp.sum(miss, axis=0) - jnp.sum(miss, axis=1)
     return value, gradient, _laplacian(bent + bent.T), miss, bent
+
+
+def _log_or_infinity(x: Array) -> Array:
+    """log x, and -inf for x <= 0 without a NaN in its derivative."""
+    return jnp.where(x > 0, jnp.log(jnp.where(x > 0, x, 1)), -jnp.inf)
 
 
 def _laplacian(weights: Array) -> Array:

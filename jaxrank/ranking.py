@@ -50,7 +50,7 @@ def rank_scores(
 def tie_heads(scores: Float[Array, "*batch models"], resolution: Any = 0.0) -> Float[Array, "*batch models"]:
     """The best score of each model's group of ties: equal for tied models, in the order of the scores."""
     s = jnp.asarray(scores)
-    gap = jnp.asarray(resolution, s.dtype)[..., None, None]
+    gap = jnp.broadcast_to(jnp.asarray(resolution, s.dtype), s.shape[:-1])[..., None, None]
     mine, other = s[..., :, None], s[..., None, :]
     follows = jnp.any((other > mine) & (other - mine <= gap), axis=-1)  # a neighbour just above: not a head
     candidates = jnp.where(~follows[..., None, :] & (other >= mine), other, jnp.inf)
@@ -68,13 +68,13 @@ def kendall_tau(a: Any, b: Any) -> Array:
 
     NaN where either input is constant or holds NaN. Source: Kendall (1945), "The treatment of ties in ranking problems".
     """
-    x, y = _signs(a), _signs(b)
+    x, y = jnp.broadcast_arrays(_signs(a), _signs(b))
     return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))
 
 
 def spearman(a: Any, b: Any) -> Array:
     """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant."""
-    x, y = _centred_ranks(a), _centred_ranks(b)
+    x, y = jnp.broadcast_arrays(_centred_ranks(a), _centred_ranks(b))
     dot = lambda u, v: jnp.sum(u * v, axis=-1)
     return _bounded(dot(x, y), dot(x, x), dot(y, y))
 
@@ -85,7 +85,7 @@ def weighted_tau(a: Any, b: Any) -> Array:
 
     Source: Vigna (2015), "A weighted correlation index for rankings with ties", additive hyperbolic weighing.
     """
-    a, b = _floats(a), _floats(b)
+    a, b = jnp.broadcast_arrays(_floats(a), _floats(b))
     x, y = _signs(a), _signs(b)
     total = 0.0
     for first, second in ((a, b), (b, a)):

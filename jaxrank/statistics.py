@@ -23,6 +23,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import UnsupportedDataError
+from jaxrank.orderings import Rankings
 from jaxrank.responses import Responses
 
 HIGHEST = jax.lax.Precision.HIGHEST
@@ -135,7 +136,7 @@ class Counts(eqx.Module):
     def gather(cls, outcomes: Int[Array, "models questions trials"], like: Counts) -> Counts:
         """From a tensor of outcomes on device (-1 missing); ``like`` gives the number of categories and the levels."""
         grades = jnp.arange(like.categories.shape[-1], dtype=outcomes.dtype)
-        categories = jnp.sum(outcomes[..., None, :] == grades[:, None], axis=-1).astype(like.categories.dtype)
+        categories = jnp.sum(outcomes[:, :, None, :] == grades[None, None, :, None], axis=-1).astype(like.categories.dtype)
         return cls(categories, like.questions, like.levels)
 
 
@@ -170,7 +171,7 @@ class Pairs(eqx.Module):
     @classmethod
     def of(cls, data: Responses | Comparisons, pairing: str = "aligned", **_: Any) -> Pairs:
         dtype = _float()
-        if isinstance(data, Comparisons):
+        if isinstance(data, Comparisons | Rankings):
             return cls(_put(data.wins, dtype), _put(data.ties, dtype))
         if pairing == "all":
             wins, ties = _all_pairs(data.counts.astype(float), np.ones(data.counts.shape[1]), np.einsum)

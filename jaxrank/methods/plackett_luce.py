@@ -1,13 +1,15 @@
-"""Plackett-Luce strengths from wins, by the minorise-maximise iteration: an independent path to Bradley-Terry's optimum."""
+"""Plackett-Luce strengths from wins by a fixed-point iteration: an independent path to Bradley-Terry's optimum."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxrank.errors import OptionError
 from jaxrank.fit import Fit
 from jaxrank.pair_likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.paired_fit import PairedModel, assemble, determined, fit_paired, paired_covariance, support
@@ -19,25 +21,32 @@ from jaxrank.statistics import Pairs
 
 
 class PlackettLuce(Ranker, HasStandardErrors, PairedModel):
-    """Plackett-Luce strengths of pairwise wins by the MM iteration.
+    """Plackett-Luce strengths of pairwise wins by a minorise-maximise type of iteration.
 
     **Model** a win of i over j is a ranking of two: Pr(i > j) = pi_i / (pi_i + pi_j), pi = exp(theta)
-    [plackett1975, luce1959]. Maximum likelihood by pi_i <- w_i / sum_j n_ij / (pi_i + pi_j) [hunter2004, eq. 3]; with a
-    ``prior`` the maximum of the posterior, by Newton's method. Ties are dropped.
+    [plackett1975, luce1959]. Maximum likelihood by a fixed-point iteration; with a ``prior`` the maximum of the
+    posterior, by Newton's method. Ties are dropped.
     **Reads** pairs.
     **Scores** log-strengths theta, mean 0 over models.
-    **Fields** ``prior``, ``separation`` as in `BradleyTerry`.  ``mm``: the fixed-point solver of the maximum likelihood fit.
-    ``solver``: Newton, for a prior.
+    **Fields** ``prior``, ``separation`` as in `BradleyTerry`.  ``update``: "newman" (default), pi_i <- sum_j w_ij pi_j /
+    (pi_i + pi_j) over sum_j w_ji / (pi_i + pi_j) [newman2023], or "hunter", the MM iteration pi_i <- w_i / sum_j n_ij /
+    (pi_i + pi_j) [hunter2004], which has the same fixed point and needs 2 to 100 times the steps.  ``mm``: the
+    fixed-point solver.  ``solver``: Newton, for a prior.
     **Status** as `BradleyTerry`; ``MAX_STEPS`` where the iteration is slow (nearly separated data).
-    **Departs** the iteration runs on logarithms and is extrapolated; its fixed point is the same. Scores are logarithms.
+    **Departs** the iteration runs on logarithms and is extrapolated, which leaves its fixed point. Scores are logarithms.
     Full rankings of several models go through ``plackett_luce_rankings``.
     """
 
     statistic: ClassVar[type] = Pairs
     prior: Prior = eqx.field(default=Flat(), converter=as_prior)
     separation: str = choice("raise")
+    update: str = choice("newman")
     mm: FixedPoint = eqx.field(default=FixedPoint())
     solver: Newton = eqx.field(default=Newton())
+
+    def __check_init__(self) -> None:
+        if self.update not in ("newman", "hunter"):
+            raise OptionError(f'update={self.update!r}; it must be "newman" or "hunter"')
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -52,24 +61,29 @@ class PlackettLuce(Ranker, HasStandardErrors, PairedModel):
         stat = self.read(stat)
         known = support(self, stat)
         inside = determined(self, stat, known)
-        solution = self.mm(_minorise(inside, known.together), log_odds(inside.wins), known.alive)
+        solution = self.mm(_update(inside, known.together, self.update), log_odds(inside.wins), known.alive)
         return assemble(self, stat, known, solution)
 
     def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
         return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))
 
 
-def _minorise(stat: Pairs, together: Array) -> Any:
-    """theta -> theta': the exact maximum of Hunter's minorising function, centred within each group."""
+def _update(stat: Pairs, together: Array, name: str) -> Callable[[Array], Array]:
+    """theta -> theta' of one iteration, centred within each group."""
     total = stat.total
-    won = jnp.sum(stat.wins, axis=1)
     size = jnp.sum(together, axis=1)
 
     def update(theta: Array) -> Array:
-        # exp(theta_i) sum_j n_ij / (pi_i + pi_j) = sum_j n_ij sigmoid(theta_i - theta_j), which cannot overflow.
-        expected = jnp.sum(total / (1 + jnp.exp(theta[None, :] - theta[:, None])), axis=1)
-        both = (won > 0) & (expected > 0)
-        moved = theta + jnp.where(both, jnp.log(jnp.where(both, won, 1)) - jnp.log(jnp.where(both, expected, 1)), 0)
+        chance = 1 / (1 + jnp.exp(theta[None, :] - theta[:, None]))  # Pr(i > j), cannot overflow
+        lucky = jnp.sum(stat.wins * chance.T, axis=1)  # wins, each weighted by the chance that it had not happened
+        unlucky = jnp.sum(stat.wins.T * chance, axis=1)
+        if name == "newman":
+            up, down = lucky, unlucky
+        else:  # w_i / expected wins, written without the difference of large sums
+            expected = jnp.sum(total * chance, axis=1)
+            up, down = expected + lucky - unlucky, expected
+        both = (up > 0) & (down > 0)
+        moved = theta + jnp.where(both, jnp.log(jnp.where(both, up, 1)) - jnp.log(jnp.where(both, down, 1)), 0)
         return moved - jnp.sum(together * moved[None, :], axis=1) / size
 
     return update
