@@ -8,6 +8,7 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.fit import Fit, Status
 from jaxrank.io import read
+from jaxrank.orderings import Rankings
 from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
 from jaxrank.responses import Responses
 from jaxrank.result import Result
@@ -20,6 +21,7 @@ __all__ = [
     "Fit",
     "FitTable",
     "JaxrankError",
+    "Rankings",
     "JaxrankWarning",
     "Responses",
     "Result",

@@ -32,17 +32,20 @@ class SetwiseModel(Explains):
         return explanation(stat, Status(int(fit.status)), models, type(self).__name__)
 
 
-def fit_luce(model: SetwiseModel, c: Choices) -> Fit:
-    """Strengths under `LuceLikelihood`, with every failure as a status."""
+def fit_luce(model: SetwiseModel, c: Choices, single: bool = False) -> Fit:
+    """Strengths under `LuceLikelihood`, with every failure as a status. ``single``: choices of several are
+    undefined."""
     likelihood = LuceLikelihood()
     known = gate(c)
     everyone = jnp.ones_like(c.met)
-    alive = ~known.tied & (known.connected | model.prior.proper)
+    several = jnp.any((c.weights > 0) & (jnp.sum(c.chosen, axis=1) > 1)) & single
+    tied = known.tied & ~several
+    alive = ~known.tied & (known.connected | model.prior.proper) & ~several
     solution = maximise(likelihood, model.prior, model.solver, c, everyone, alive)
-    theta = jnp.where(known.tied, 0, solution.params)
-    failed = jnp.where(jnp.asarray(model.prior.proper), Status.CONVERGED, known.status)
-    status = jnp.where(known.tied, Status.CONVERGED, jnp.where(alive, solution.status, failed))
-    return _fit(theta, status, solution, alive | known.tied, {"log_likelihood": likelihood.log_prob(theta, c)})
+    theta = jnp.where(tied, 0, solution.params)
+    lost = jnp.where(several, Status.UNDEFINED, known.status)
+    status = jnp.where(tied, Status.CONVERGED, jnp.where(alive, solution.status, lost))
+    return _fit(theta, status, solution, alive | tied, {"log_likelihood": likelihood.log_prob(theta, c)})
 
 
 def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: bool = False) -> Fit:
@@ -80,12 +83,15 @@ def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: boo
     return _fit(theta, status, solution, good, params)
 
 
-def luce_errors(model: SetwiseModel, c: Choices, fit: Fit) -> Float[Array, " models"]:
-    """Standard deviations of centred log-strengths: inverse information for single choices, and for the composite
-    likelihood the sandwich of the scores of whole events, which counts the winners of one event as one observation."""
+def luce_errors(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False) -> Float[Array, " models"]:
+    """Standard deviations of centred log-strengths: from the inverse information for single choices, and for the
+    composite likelihood the sandwich of the scores of whole events, which counts the winners of one event as one
+    observation."""
     likelihood = LuceLikelihood()
     theta = fit.scores
     inverse = covariance(likelihood, model.prior, theta, c, jnp.ones_like(c.met))
+    if single:
+        return jnp.sqrt(jnp.diagonal(inverse))
     pi = jnp.exp(theta - jnp.max(theta))
     total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
     share = c.chosen / total

@@ -121,9 +121,10 @@ def test_davidson_luce_probabilities_of_all_sets_sum_to_one():
             for row in range(1, 5):
                 outcomes[row, :row] = 1
             c = choices(jnp.asarray(outcomes), jnp.asarray([1.0, 0, 0, 0, 0]))
-            totals = set_totals(c, 4)._replace(orders=jnp.asarray(np.arange(1, 5) == size, float))
-            totals = totals._replace(orders=totals.orders + 1e-300)  # active without a weight
-            total += np.exp(float(DavidsonLuceLikelihood(4).log_prob(jnp.asarray(np.concatenate([theta, eta])), totals)))
+            # every order is active, though without a weight
+            totals = set_totals(c, 4)._replace(orders=jnp.asarray(np.arange(1, 5) == size, float) + 1e-300)
+            log_prob = DavidsonLuceLikelihood(4).log_prob(jnp.asarray(np.concatenate([theta, eta])), totals)
+            total += np.exp(float(log_prob))
     assert total == pytest.approx(1, abs=1e-12)
 
 
@@ -135,7 +136,8 @@ def test_case_J05_a_tie_order_that_never_occurs():
     assert fit.ranks.tolist() == [1, 2, 2, 4]
     stat = Events.of(jr.Responses(R))
     errors = DavidsonLuce().standard_errors(stat, DavidsonLuce()(stat))
-    assert np.all(np.isfinite(errors)) and np.all(errors > 0)
+    assert np.all(np.isfinite(errors))
+    assert np.all(errors > 0)
 
 
 def test_case_A01_separated():
@@ -144,7 +146,8 @@ def test_case_A01_separated():
         with pytest.raises(NoFiniteOptimumError, match="_map"):
             jr.fit(R, method)
         fit = jr.fit(R, method, on_failure="return")
-        assert fit.status == Status.NO_FINITE_OPTIMUM and np.all(np.isnan(fit.scores))
+        assert fit.status == Status.NO_FINITE_OPTIMUM
+        assert np.all(np.isnan(fit.scores))
         assert jr.fit(R, method + "_map").ranks.tolist() == [1, 2, 2]
 
 
@@ -168,7 +171,9 @@ def test_case_C13_one_event():
 @pytest.mark.parametrize("value", [0, 1])
 def test_case_A08_all_tied(method, value):
     fit = jr.fit(np.full((3, 2, 2), value), method)
-    assert fit.status == Status.CONVERGED and fit.ranks.tolist() == [1, 1, 1] and np.all(fit.scores == 0)
+    assert fit.status == Status.CONVERGED
+    assert fit.ranks.tolist() == [1, 1, 1]
+    assert np.all(fit.scores == 0)
 
 
 @pytest.mark.parametrize("method", METHODS[::2])
@@ -177,7 +182,8 @@ def test_disconnected(method):
     R[:2, :4] = [[1, 0, 1, 0], [0, 1, 0, 1]]
     R[2:, 4:] = [[1, 0, 1, 0], [0, 1, 0, 1]]
     fit = jr.fit(R, method, on_failure="return")
-    assert fit.status == Status.DISCONNECTED and np.all(np.isnan(fit.scores))
+    assert fit.status == Status.DISCONNECTED
+    assert np.all(np.isnan(fit.scores))
     with pytest.raises(NoFiniteOptimumError, match="'model 0', 'model 1'"):
         jr.fit(R, method)
 
@@ -216,13 +222,15 @@ def test_partial_slates_and_merged_events():
 
 
 def test_ties_held_back_by_other_slates():
-    """Not strongly connected, yet finite: with slates of different sizes the tie parameters cannot follow the strengths."""
+    """Not strongly connected, yet finite: with slates of different sizes the tie parameters cannot follow the
+    strengths."""
     outcomes = [[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]]
     complete = Events(jnp.asarray(outcomes), jnp.ones(4))
     assert DavidsonLuce()(complete).status == Status.CONVERGED
     one_way = Events(jnp.asarray([[1, 0, 0], [1, 1, 0], [1, 0, -1]]), jnp.ones(3))
     fit = DavidsonLuce()(one_way)
-    assert fit.status == Status.NO_FINITE_OPTIMUM and np.all(np.isnan(fit.scores))
+    assert fit.status == Status.NO_FINITE_OPTIMUM
+    assert np.all(np.isnan(fit.scores))
 
 
 def test_more_winners_than_max_tied_is_undefined():
@@ -283,8 +291,9 @@ def test_64_models():
     # At the optimum the expected mean choices are the observed ones.
     stat = Events.of(jr.Responses(R))
     totals = set_totals(choices(stat.outcomes, stat.weights), 63)
-    log_delta = np.log(np.where(fit.params["tie_strengths"] > 0, fit.params["tie_strengths"], 1))
-    _, gradient, _ = DavidsonLuceLikelihood(63).parts(jnp.asarray(np.concatenate([fit.scores, log_delta])), totals)
+    delta = np.asarray(fit.params["tie_strengths"])
+    at = np.concatenate([fit.scores, np.log(np.where(delta > 0, delta, 1))])
+    _, gradient, _ = DavidsonLuceLikelihood(63).parts(jnp.asarray(at), totals)
     assert np.max(np.abs(gradient)) < 1e-8
 
 
