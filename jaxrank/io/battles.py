@@ -210,7 +210,7 @@ def read_pairs(sources: list[Source], options: LogOptions) -> Comparisons:
     except ValueError:
         raise DataError(f"{name}: X or Y has rows of unequal lengths") from None
     models = list_of(document["models"], str, f"{name}: models")
-    notes = [f"read {len(X)} pairs of {name} (aggregated battles)"]
+    notes = [f"read {X.size // 2} pairs of {name} (aggregated battles)"]
     return from_pairs(X, Y, models, ties=options.ties, bothbad=options.bothbad, notes=notes, where=f"{name}: ")
 
 

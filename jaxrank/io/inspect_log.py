@@ -35,12 +35,12 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     seen: set[str] = set()
     for source in sources:
         header, samples = _open(source)
-        identity = str(field_of(header, "eval", source.name).get("eval_id") or source.path)
+        task = str(field_of(header, "eval.task", source.name))
+        identity = str(header["eval"].get("eval_id") or source.path)
         if identity in seen:
             rows.count("logs are copies of another log and were left out")
             continue
         seen.add(identity)
-        task = str(field_of(header, "eval.task", source.name))
         model = options.model_of(source, str(field_of(header, "eval.model", source.name)))
         if header.get("status") != "success":
             rows.notes.append(f"{source.name} has status {header.get('status')!r}: it may lack samples")
@@ -90,7 +90,8 @@ def _key(sample: dict, name: str, source: Source) -> Any:
 def _choose_scorer(header: dict, samples: list[dict], source: Source, options: LogOptions) -> str:
     names: dict[str, None] = {}
     for sample in samples:
-        names.update(dict.fromkeys(sample.get("scores") or {}))
+        scores = sample.get("scores")
+        names.update(dict.fromkeys(scores if isinstance(scores, dict) else ()))
     if options.scorer is not None:
         if options.scorer.split("/")[0] not in names:
             raise DataError(f"{source.name} has no scorer {options.scorer!r}; it has {', '.join(names) or 'none'}")
@@ -98,7 +99,7 @@ def _choose_scorer(header: dict, samples: list[dict], source: Source, options: L
     results = header.get("results")
     headline = results.get("headline") if isinstance(results, dict) else None
     chosen = headline.get("score") or headline.get("scorer") if isinstance(headline, dict) else None
-    if chosen in names:
+    if isinstance(chosen, str) and chosen in names:
         return chosen
     if len(names) != 1:
         raise DataError(f"{source.name} has scorers {', '.join(names) or 'of no sample'}; choose one with scorer=...")

@@ -50,7 +50,8 @@ def _site(sources: list[Source], options: LogOptions) -> Responses:
         for entry in list_of(
             field_of(source.document, "performances", source.name), dict, f"{source.name}: performances"
         ):
-            model, question, percent = (_entry(entry, key, source) for key in ("model", "question_id", "pass@1"))
+            model, question = (_entry(entry, key, str | int, source) for key in ("model", "question_id"))
+            percent = _entry(entry, "pass@1", int | float, source)
             n = options.n or (1 if "(n=1)" in str(model) else SITE_TRIALS)
             key = (str(model), str(question))
             cell = (whole(float(percent) / 100, n, f"{source.name}: {model!r}, {question!r}"), float(n))
@@ -59,8 +60,8 @@ def _site(sources: list[Source], options: LogOptions) -> Responses:
     return from_means(cells, sources, "LiveCodeBench performances", [])
 
 
-def _entry(entry: dict, key: str, source: Source) -> Any:
-    if not isinstance(entry.get(key), str | int | float):
+def _entry(entry: dict, key: str, kind: Any, source: Source) -> Any:
+    if not isinstance(entry.get(key), kind):
         raise DataError(f"{source.name}: an entry of performances has no {key!r}")
     return entry[key]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxrank.errors import DataError, OptionError
-from jaxrank.io.logs import Format, LogOptions, Rows, list_of
+from jaxrank.io.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.io.source import Source
 from jaxrank.responses import Responses
 
@@ -35,7 +35,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     """Model: ``results_<time>.json`` beside the samples, else the folder. Question: ``doc_id``, which must be the same
     document in all files (``doc_hash``). Trial: the repeat; files of one model and task are further trials."""
     rows = Rows(options)
-    hashes: dict[tuple[str, Any], Any] = {}
+    hashes: dict[tuple[str, str], Any] = {}
     for source in sorted(sources, key=lambda s: (s.path.parent, _time(s))):
         samples = list_of(source.lines, dict, source.name)
         task = _task(source)
@@ -44,8 +44,8 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         chosen = _choose_filter(samples, source, options)
         score = _scorer(chosen, source, options)
         for sample in chosen:
-            question = sample["doc_id"]
-            known = hashes.setdefault((task, question), sample.get("doc_hash"))
+            question = field_of(sample, "doc_id", source.name)
+            known = hashes.setdefault((task, str(question)), sample.get("doc_hash"))
             if known != sample.get("doc_hash"):
                 raise DataError(f"{source.name}: doc_id {question} of {task!r} is another document than in other files")
             for trial, value in enumerate(score(sample)):
@@ -74,9 +74,11 @@ def _model(source: Source) -> str:
 
 
 def _choose_filter(samples: list[dict], source: Source, options: LogOptions) -> list[dict]:
-    names = list(dict.fromkeys(sample.get("filter") for sample in samples))
+    names = list(dict.fromkeys(str(sample.get("filter")) for sample in samples))
     wanted = options.filter
     if wanted is None:
+        if not names:
+            raise DataError(f"{source.name} holds no samples")
         if len(names) > 1 and options.rescore is None:
             raise DataError(
                 f"{source.name} has several filters, {', '.join(map(str, names))}; choose one with filter=..."
@@ -84,7 +86,7 @@ def _choose_filter(samples: list[dict], source: Source, options: LogOptions) -> 
         wanted = names[0]
     elif wanted not in names:
         raise DataError(f"{source.name} has no filter {wanted!r}; it has {', '.join(map(str, names))}")
-    return [sample for sample in samples if sample.get("filter") == wanted]
+    return [sample for sample in samples if str(sample.get("filter")) == wanted]
 
 
 def _scorer(samples: list[dict], source: Source, options: LogOptions) -> Callable[[dict], list[Any]]:

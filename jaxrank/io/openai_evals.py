@@ -20,13 +20,13 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     runs are further trials. The score is ``data.correct`` of "match" events, or ``data.<metric>`` of "metrics" events
     where ``metric`` is given. A sample with several match events is right when all are (counted in the notes)."""
     rows = Rows(options)
-    seen: set[Any] = set()
+    seen: set[str] = set()
     for source in sorted(sources, key=lambda s: (str(_spec(s).get("created_at")), str(s.path))):
         spec = _spec(source)
         functions = spec["completion_fns"]
         if not isinstance(functions, list) or not functions:
             raise DataError(f"{source.name}: spec.completion_fns is empty")
-        identity = spec.get("run_id") or str(source.path)
+        identity = str(spec.get("run_id") or source.path)
         if identity in seen:
             rows.count("files are copies of another run and were left out")
             continue
@@ -36,11 +36,11 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         events = list_of(source.lines, dict, source.name)
         if not any("final_report" in event for event in events):
             rows.notes.append(f"{source.name} has no final report: the run may not have ended")
-        scores: dict[Any, list[Any]] = {}
+        scores: dict[str, list[Any]] = {}
         for event in events:
             value = _score(event, options)
             if value is not None:
-                scores.setdefault(event.get("sample_id"), []).append(value)
+                scores.setdefault(str(event.get("sample_id")), []).append(value)
         if not scores:
             types = Counter(str(event.get("type")) for event in events if "type" in event)
             what = f"metric {options.metric!r}" if options.metric else "match"

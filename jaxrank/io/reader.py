@@ -98,6 +98,8 @@ def read(
         shown = ", ".join(f"{files[kinds.index(kind)].name} ({kind})" for kind in chosen)
         raise DataError(f"the files have several formats: {shown}; read them apart, or say format=...")
     if chosen[0] in BY_NAME:
+        if stranger := next((f for f in files if not BY_NAME[chosen[0]].sniff(f)), None):
+            raise DataError(f"{stranger.name} does not have the format {chosen[0]!r}")
         return _with_notes(BY_NAME[chosen[0]].read(files, logs), notes)
     if chosen[0] == "npz":
         if len(files) > 1:
