@@ -14,8 +14,8 @@ import numpy as np
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.fit import Status
 from jaxrank.ranking import kendall_tau
-from jaxrank.resampling.engine import Kept
 from jaxrank.resampling.tally import Tally, ranks_of
+from jaxrank.resampling.work import Kept
 from jaxrank.result import Result
 
 
@@ -310,12 +310,10 @@ def centre_of(estimate: Result) -> np.ndarray:
 def tau_of_ranks(ranks: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """tau-b of each row of ranks (B, L), 1 best and 0 unknown, with reference scores (L,) or (B, L)."""
     values = np.where(ranks > 0, -ranks.astype(np.float32), np.nan)
+    wanted = np.broadcast_to(reference.astype(np.float32), values.shape)
     with jax.enable_x64(False):
-        parts = [
-            np.asarray(kendall_tau(values[a : a + 2048], reference if reference.ndim == 1 else reference[a : a + 2048]))
-            for a in range(0, len(values), 2048)
-        ]
-    return np.concatenate(parts)
+        steps = range(0, len(values), 2048)
+        return np.concatenate([np.asarray(kendall_tau(values[a : a + 2048], wanted[a : a + 2048])) for a in steps])
 
 
 def _check_level(level: float) -> None:

@@ -357,7 +357,7 @@ def _all_pairs(categories: Any, questions: Any, contract: Any) -> tuple[Any, Any
     below = categories.cumsum(-1) - categories
     most = n[:, None, :] + n[None, :, :]
     most = (most + abs(n[:, None, :] - n[None, :, :])) / 2  # max(n_i, n_j)
-    share = questions / (most + (most == 0))
+    share = questions[None, None, :] / (most + (most == 0))
     wins = (contract("imc,jmc->ijm", categories, below) * share).sum(-1)
     ties = (contract("imc,jmc->ijm", categories, categories) * share).sum(-1)
     off = 1 - np.eye(len(n), dtype=np.float32)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -16,12 +13,12 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError
 from jaxrank.ranker import NeedsPrior, Ranker
 from jaxrank.replicates import Replicates, Summary, centre_of
-from jaxrank.resampling import engine
-from jaxrank.resampling.checkpoint import Checkpoint, digest_arrays
-from jaxrank.resampling.engine import Kept, Replication, gather_hosts, replicate
+from jaxrank.resampling.configuration import open_checkpoint
+from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.tally import Tally
+from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.responses import Responses
 from jaxrank.result import Result
 
@@ -67,13 +64,14 @@ def bootstrap(
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
     ranker = prepare(method, data, R0, options)
     name = method_name(method)
-    _check_prior(ranker, R0, scheme, name)
-    n = _number_of_replicates(data, scheme, n_replicates)
+    check_prior(ranker, R0, scheme, name)
+    n = number_of_replicates(data, scheme, n_replicates)
     with precision(dtype):
         key = as_key(seed)
         estimate = whole_fit(data, ranker, name, pairing, key)
         work = Replication.make(ranker, make_source(data, ranker, scheme, pairing, name), key)
-        disk, size = _checkpoint(checkpoint, work, data, pairing, n, chunk_size)
+        labels = {"method": name, "scheme": str(scheme), "seed": str(seed), "pairing": pairing}
+        disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size)
         common = {"method": name, "models": data.models, "scheme": str(scheme), "seed": seed, "estimate": estimate}
         centre = centre_of(estimate)
         run_all = lambda collect: replicate(
@@ -81,10 +79,9 @@ def bootstrap(
         )
         if keep == "summary":
             total: list[Tally] = []
-            run_all(lambda kept: _accumulate(total, Tally.of(kept, centre)))
-            return Summary(**common, tally=_sum_hosts(total[0]))
-        kept = Kept.concatenate(run_all(None))
-        kept = Kept(**gather_hosts(kept.arrays(), n, size))
+            run_all(lambda batch: _accumulate(total, Tally.of(Kept(**batch), centre)))
+            return Summary(**common, tally=Tally(**sum_hosts(total[0].arrays())))
+        kept = Kept(**gather_hosts(concatenate(run_all(None)), n, size))
         return Replicates(**common, tally=Tally.of(kept, centre), kept=kept)
 
 
@@ -106,7 +103,7 @@ def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing:
     return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat)
 
 
-def _number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replicates: int) -> int:
+def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replicates: int) -> int:
     if not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
         raise OptionError(f"n_replicates={n_replicates!r} must be a whole number of 1 or more")
     if isinstance(data, Comparisons):
@@ -114,7 +111,7 @@ def _number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_repli
     return scheme.exhaustive(data.shape) or int(n_replicates)
 
 
-def _check_prior(ranker: Ranker, R0: Any, scheme: Scheme, name: str) -> None:
+def check_prior(ranker: Ranker, R0: Any, scheme: Scheme, name: str) -> None:
     if R0 is None or not isinstance(ranker, NeedsPrior):
         return
     if not scheme.keeps_questions:
@@ -123,44 +120,5 @@ def _check_prior(ranker: Ranker, R0: Any, scheme: Scheme, name: str) -> None:
         )
 
 
-def _checkpoint(
-    directory: Any, work: Replication, data: Responses | Comparisons, pairing: str, n: int, chunk: int | None
-) -> tuple[Checkpoint | None, int]:
-    size = engine.chunk_size(work, n, chunk)
-    if directory is None:
-        return None, size
-    disk = Checkpoint(directory, configuration(work, data, pairing), size)
-    return disk, disk.chunk
-
-
-def configuration(work: Replication, data: Responses | Comparisons, pairing: str) -> dict[str, Any]:
-    """What determines the bits of every replicate, as JSON."""
-    if isinstance(data, Responses):
-        arrays: Sequence[Any] = (data.counts if data.outcomes is None else data.outcomes, np.array(data.levels))
-    else:
-        arrays = (data.a, data.b, data.outcome, data.count)
-    numbers, static = eqx.partition(work.ranker, eqx.is_array_like)
-    return {
-        "data": digest_arrays(*arrays, np.array(data.models)),
-        "method": str(jax.tree.structure(static)) + digest_arrays(*(np.asarray(x) for x in jax.tree.leaves(numbers))),
-        "ranker": type(work.ranker).__name__,
-        "scheme": str(work.source.scheme),
-        "pairing": pairing,
-        "seed": np.asarray(jax.random.key_data(work.key)).tolist(),
-        "dtype": "float64" if jax.config.jax_enable_x64 else "float32",
-        "backend": jax.default_backend(),
-        "block": work.block,
-        "jaxrank": sys.modules["jaxrank"].__version__,
-        "jax": jax.__version__,
-    }
-
-
 def _accumulate(total: list[Tally], part: Tally) -> None:
     total[:] = [total[0] + part if total else part]
-
-
-def _sum_hosts(tally: Tally) -> Tally:
-    if jax.process_count() == 1:
-        return tally
-    parts = gather_hosts({k: v[None] for k, v in tally.arrays().items()}, jax.process_count(), 1)
-    return Tally(**{k: v.sum(axis=0) for k, v in parts.items()})

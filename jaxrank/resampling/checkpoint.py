@@ -46,7 +46,7 @@ class Checkpoint:
     def load(self, start: int, stop: int) -> dict[str, np.ndarray] | None:
         """The arrays of replicates start..stop-1, None where they are not finished."""
         try:
-            with np.load(self._path(start, stop), allow_pickle=False) as stored:
+            with open(self._path(start, stop), "rb") as file, np.load(file, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
         except FileNotFoundError:
             return None

@@ -44,9 +44,10 @@ def without_replacement(key: Array, size: int, below: int) -> Int[Array, " size"
     return jax.random.permutation(key, below)[:size].astype(jnp.int32)
 
 
-def counts_of(index: Int[Array, " draws"], size: int, dtype: Any) -> Float[Array, " size"]:
-    """How often each of 0..size-1 occurs."""
-    return jnp.zeros(size, dtype).at[index].add(1, mode="promise_in_bounds")
+def counts_of(index: Int[Array, " draws"], size: int, dtype: Any, first: Any = None) -> Float[Array, " size"]:
+    """How often each of 0..size-1 occurs, among the ``first`` draws only where that is given."""
+    one = 1 if first is None else (jnp.arange(index.shape[0]) < first).astype(dtype)
+    return jnp.zeros(size, dtype).at[index].add(one, mode="promise_in_bounds")
 
 
 def dirichlet_weights(key: Array, size: int, dtype: Any) -> Float[Array, " size"]:

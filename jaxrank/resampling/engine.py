@@ -1,4 +1,4 @@
-"""``replicate``: one method on any number of replicates.
+"""``replicate``: one piece of work on any number of replicates.
 
 The unit of work is a *block*: a fixed number of consecutive replicates, drawn, reduced to statistics by one matrix
 product and ranked under one ``vmap``. Blocks are always the same replicates in the same places of the same compiled
@@ -9,9 +9,8 @@ bit for any chunk size and any number of devices and hosts.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -23,82 +22,31 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit
-from jaxrank.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.checkpoint import Checkpoint
 from jaxrank.resampling.progress import progress_bar
-from jaxrank.resampling.sources import Source
+from jaxrank.resampling.work import Replication, Work, kept_of
 
 _AXIS = "replicates"
-_CACHE_BYTES = 2**19  # statistics of a block on a CPU: within the cache of one core
-_ACCELERATOR_BYTES = 2**28  # statistics of a block on a GPU or TPU
 _CHUNK_BYTES = 2**27  # results and host draws of a chunk
 _CHUNK_REPLICATES = 2**14  # so that progress and checkpoints come every second or so
-
-
-@dataclasses.dataclass(frozen=True)
-class Kept:
-    """What is kept of replicates ``start`` .. ``start + B - 1``, on the host.
-
-    **scores**: (B, L).  **status**: int8 (B,).  **steps**: int32 (B,).  **resolution**: (B,).
-    **members**: int32 (B, L), the models of each replicate where the scheme draws pools, else None.
-    """
-
-    scores: np.ndarray
-    status: np.ndarray
-    steps: np.ndarray
-    resolution: np.ndarray
-    members: np.ndarray | None = None
-    start: int = 0
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "start"}
-        return {name: value for name, value in found.items() if value is not None}
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Kept]) -> Kept:
-        names = parts[0].arrays()
-        return cls(**{name: np.concatenate([p.arrays()[name] for p in parts]) for name in names}, start=parts[0].start)
-
-
-class Replication(eqx.Module):
-    """A method, the source of its statistics, and the study's key: all that determines the bits of a replicate."""
-
-    ranker: Ranker
-    source: Source
-    key: Array
-    block: int = eqx.field(static=True)
-
-    def lane(self, replicate: Any, payload: Any) -> dict[str, Any]:
-        key = draws.replicate_key(self.key, replicate)
-        stat, members = self.source(key, replicate, payload)
-        fit = self.ranker(stat, key=draws.ranker_key(key) if self.ranker.stochastic else None)
-        return _keep(fit, members)
-
-    def statistic(self, replicate: Any, payload: Any) -> tuple[Any, Any]:
-        return self.source(draws.replicate_key(self.key, replicate), replicate, payload)
-
-    @classmethod
-    def make(cls, ranker: Ranker, source: Source, key: Array, block: int | None = None) -> Replication:
-        """``block``: replicates in a block; by default as many as the cache holds (on a GPU: as keep it busy)."""
-        return cls(ranker, source, key, block or _block_size(source, key))
+_HOST_REPLICATES = 2**8  # the same for methods that run on the host, one fit at a time
 
 
 def replicate(
-    work: Replication,
+    work: Work,
     n_replicates: int,
     *,
     chunk: int | None = None,
     checkpoint: Checkpoint | None = None,
     progress: bool | None = None,
     title: str = "",
-    collect: Callable[[Kept], Any] | None = None,
+    collect: Callable[[dict[str, np.ndarray]], Any] | None = None,
 ) -> list[Any]:
-    """Run a method on replicates 0 .. n_replicates - 1.
+    """Do ``work`` on replicates 0 .. n_replicates - 1.
 
     **chunk**: replicates between two looks at the clock; rounded up to whole blocks, no influence on the results.
-    **collect**: called with each chunk's `Kept` as it is finished, in order; the list of what it returned is the
+    **collect**: called with each chunk's arrays as it is finished, in order; the list of what it returned is the
     result. By default the chunks themselves.
 
     With several local devices each runs a share of the blocks of a chunk; with several hosts (`jax.distributed`)
@@ -108,24 +56,31 @@ def replicate(
         raise OptionError(f"n_replicates={n_replicates} must be 1 or more")
     size = checkpoint.chunk if checkpoint else chunk_size(work, n_replicates, chunk)
     bounds = [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
+    if len(bounds) < jax.process_count():
+        raise OptionError(
+            f"{n_replicates} replicates in chunks of {size} leave some of {jax.process_count()} hosts without work; "
+            "use more replicates or a smaller chunk_size"
+        )
     mine = bounds[jax.process_index() :: jax.process_count()]
     out = []
     with progress_bar(title, sum(b - a for a, b in mine), progress) as advance:
-        for kept in _in_order(work, mine, size, checkpoint):
-            out.append(kept if collect is None else collect(kept))
-            advance(len(kept.status))
+        for (start, stop), batch in zip(mine, _in_order(work, mine, size, checkpoint), strict=True):
+            out.append(batch if collect is None else collect(batch))
+            advance(stop - start)
     return out
 
 
-def chunk_size(work: Replication, n_replicates: int, chunk: int | None = None) -> int:
+def chunk_size(work: Work, n_replicates: int, chunk: int | None = None) -> int:
     """Replicates in a chunk: whole blocks, as many as the memory budget allows, and enough chunks for all cores."""
     if chunk is not None and chunk < 1:
         raise OptionError(f"chunk_size={chunk} must be 1 or more")
     n_parts = len(jax.local_devices()) if len(jax.local_devices()) > 1 else 1
     if chunk is None:
-        one = jax.eval_shape(lambda: work.lane(jnp.uint32(0), _first(work.source.payload(work.key, np.zeros(1, int)))))
-        lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(one)) if not work.ranker.host else 2**14
-        chunk = min(max(_CHUNK_BYTES // max(lane, 1), 1), _CHUNK_REPLICATES)
+        first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
+        host = _on_host(work)
+        one = first if host else (first, jax.eval_shape(work.lane, jnp.uint32(0), first))
+        lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(one)) + 1
+        chunk = min(max(_CHUNK_BYTES // lane, 1), _HOST_REPLICATES if host else _CHUNK_REPLICATES)
         chunk = min(chunk, -(-n_replicates // (_workers() * jax.process_count())))
     unit = work.block * n_parts
     n_units = -(-chunk // unit)
@@ -160,24 +115,32 @@ def gather_hosts(arrays: dict[str, np.ndarray], n_replicates: int, size: int) ->
     return whole
 
 
+def sum_hosts(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Sums over the hosts of arrays of one shape."""
+    if jax.process_count() == 1:
+        return arrays
+    parts = gather_hosts({name: np.asarray(x)[None] for name, x in arrays.items()}, jax.process_count(), 1)
+    return {name: x.sum(axis=0) for name, x in parts.items()}
+
+
 def _in_order(
-    work: Replication, bounds: list[tuple[int, int]], size: int, checkpoint: Checkpoint | None
-) -> Iterator[Kept]:
+    work: Work, bounds: list[tuple[int, int]], size: int, checkpoint: Checkpoint | None
+) -> Iterator[dict[str, np.ndarray]]:
     """Chunks in order, a few in flight on the cores at a time."""
-    run = _run_on_host if work.ranker.host else _run_on_device
+    run = _run_on_host if _on_host(work) else _run_on_device
     x64 = jax.config.jax_enable_x64  # a thread-local setting
 
-    def job(start: int, stop: int) -> Kept:
+    def job(start: int, stop: int) -> dict[str, np.ndarray]:
         stored = checkpoint.load(start, stop) if checkpoint else None
         if stored is not None:
-            return Kept(**stored, start=start)
+            return stored
         with jax.enable_x64(x64):
-            kept = run(work, start, stop, size)
+            batch = work.reduce(run(work, start, stop, size))
         if checkpoint:
-            checkpoint.save(start, stop, kept.arrays())
-        return kept
+            checkpoint.save(start, stop, batch)
+        return batch
 
-    n_workers = 1 if work.ranker.host else _workers()
+    n_workers = 1 if _on_host(work) else _workers()
     if n_workers == 1:
         yield from (job(*b) for b in bounds)
         return
@@ -196,14 +159,14 @@ def _in_order(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run_on_device(work: Replication, start: int, stop: int, size: int) -> Kept:
+def _run_on_device(work: Work, start: int, stop: int, size: int) -> dict[str, np.ndarray]:
     firsts, counts, capacity, payload, mesh = _layout(work, start, stop, size)
     out = _blocks(work, firsts, counts, payload, capacity, mesh)
     # devices are filled one after the other, so the replicates lie in order and padding comes last
-    return Kept(**{name: np.asarray(x)[: stop - start] for name, x in out.items()}, start=start)
+    return {name: np.asarray(x)[: stop - start] for name, x in out.items()}
 
 
-def _run_on_host(work: Replication, start: int, stop: int, size: int) -> Kept:
+def _run_on_host(work: Replication, start: int, stop: int, size: int) -> dict[str, np.ndarray]:
     """A method on the host: once for each distinct statistic."""
     firsts, counts, capacity, payload, _ = _layout(work, start, stop, size, devices=1)
     stats, members = _statistics(work, firsts, counts, payload, capacity)
@@ -221,13 +184,13 @@ def _run_on_host(work: Replication, start: int, stop: int, size: int) -> Kept:
         if contents not in seen:
             seen[contents] = len(fits)
             stat = jax.tree.unflatten(tree, [jnp.asarray(x[b]) for x in leaves])
-            fits.append({k: np.asarray(v) for k, v in _keep(work.ranker(stat, key=key), None).items()})
+            fits.append({k: np.asarray(v) for k, v in kept_of(work.ranker(stat, key=key)).items()})
         place[b] = seen[contents]
     arrays = {name: np.stack([f[name] for f in fits])[place] for name in fits[0]}
-    return Kept(**arrays, members=members, start=start)
+    return arrays if members is None else {**arrays, "members": members}
 
 
-def _layout(work: Replication, start: int, stop: int, size: int, devices: int | None = None) -> tuple[Any, ...]:
+def _layout(work: Work, start: int, stop: int, size: int, devices: int | None = None) -> tuple[Any, ...]:
     """First replicate and number of blocks of every device, the blocks a device can hold, payload, mesh."""
     local = jax.local_devices()
     n_parts = len(local) if devices is None else devices
@@ -235,7 +198,7 @@ def _layout(work: Replication, start: int, stop: int, size: int, devices: int | 
     capacity = -(-size // (work.block * n_parts))
     counts = np.clip(n_blocks - capacity * np.arange(n_parts), 0, capacity).astype(np.int32)
     firsts = (start + capacity * work.block * np.arange(n_parts)).astype(np.uint32)
-    payload = work.source.payload(work.key, np.arange(start, start + n_blocks * work.block))
+    payload = work.payload(np.arange(start, start + n_blocks * work.block))
     if payload is not None:
         payload = jax.tree.map(lambda x: _pad(x, n_parts * capacity * work.block), payload)
     mesh = None
@@ -285,24 +248,8 @@ def _loop(lane: Callable, block: int, capacity: int, first: Array, count: Array,
     return jax.lax.fori_loop(0, count, body, start)
 
 
-def _keep(fit: Fit, members: Any) -> dict[str, Any]:
-    kept = {
-        "scores": fit.scores,
-        "status": jnp.asarray(fit.status, jnp.int8),
-        "steps": jnp.asarray(fit.steps, jnp.int32),
-        "resolution": fit.resolution,
-    }
-    return kept if members is None else {**kept, "members": members}
-
-
-def _block_size(source: Source, key: Array) -> int:
-    payload = _first(source.payload(key, np.zeros(1, int)))
-    stat = jax.eval_shape(lambda p: source(key, jnp.uint32(0), p)[0], payload)
-    lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat))
-    on_cpu = jax.default_backend() == "cpu"
-    fit = (_CACHE_BYTES if on_cpu else _ACCELERATOR_BYTES) // max(lane, 1)
-    low, high = (16, 256) if on_cpu else (64, 2**15)
-    return min(max(1 << max(fit.bit_length() - 1, 0), low), high)
+def _on_host(work: Work) -> bool:
+    return isinstance(work, Replication) and work.ranker.host
 
 
 def _workers() -> int:
@@ -310,10 +257,6 @@ def _workers() -> int:
     if jax.default_backend() != "cpu" or len(jax.local_devices()) > 1:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _first(payload: Any) -> Any:
-    return jax.tree.map(lambda x: x[0], payload)
 
 
 def _pad(x: np.ndarray, length: int) -> np.ndarray:

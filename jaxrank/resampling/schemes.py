@@ -6,6 +6,7 @@ means in the three forms that statistics can read:
 * ``weights(draw)``: how often each trial and question counts, for ``S.reduce``;
 * ``gather(draw, outcomes)``: the drawn outcomes in the drawn order, for `Sequence` and for schemes that weights
   cannot express;
+* both for the ``first`` n drawn trials only, where the scheme draws trials one after the other;
 * ``members(draw)``: which models take part, None for all of them.
 """
 
@@ -34,6 +35,7 @@ class Scheme(abc.ABC):
     **weighted**: weights express the replicate; else every statistic is made from the gathered outcomes.
     **ordered**: the drawn outcomes have an order, so that methods which read a sequence have one.
     **fractional**: weights are not whole numbers.
+    **prefixes**: its first n trials are a replicate with n trials (convergence studies).
     **keeps_questions**: question m of a replicate is question m of the data, so that priors by question stay in place.
     """
 
@@ -41,13 +43,14 @@ class Scheme(abc.ABC):
     weighted: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
+    prefixes: ClassVar[bool] = False
     keeps_questions: ClassVar[bool] = True
 
     @abc.abstractmethod
     def draw(self, key: Array, replicate: Any, shape: Shape, dtype: Any) -> Array:
         """The random object of one replicate, from its own key; only schemes that enumerate read its number."""
 
-    def weights(self, draw: Array, shape: Shape, dtype: Any) -> Weights:
+    def weights(self, draw: Array, shape: Shape, dtype: Any, first: Any = None) -> Weights:
         raise NotImplementedError(f"{self.name} draws cells, which weights do not express")
 
     def gather(self, draw: Array, outcomes: Array) -> Array:
@@ -74,12 +77,13 @@ class Trials(Scheme):
     """Trial indices with replacement, N of N, the same for all questions and models (column-wise bootstrap)."""
 
     name = "trials"
+    prefixes = True
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, (shape[2],), shape[2])
 
-    def weights(self, draw, shape, dtype):
-        return Weights(trials=draws.counts_of(draw, shape[2], dtype))
+    def weights(self, draw, shape, dtype, first=None):
+        return Weights(trials=draws.counts_of(draw, shape[2], dtype, first))
 
     def gather(self, draw, outcomes):
         return outcomes[:, :, draw]
@@ -90,12 +94,13 @@ class TrialsPerQuestion(Scheme):
     """Trial indices with replacement, drawn anew for each question, the same for all models (row-wise bootstrap)."""
 
     name = "trials_per_question"
+    prefixes = True
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, shape[1:], shape[2])
 
-    def weights(self, draw, shape, dtype):
-        return Weights(trials=jax.vmap(lambda i: draws.counts_of(i, shape[2], dtype))(draw))
+    def weights(self, draw, shape, dtype, first=None):
+        return Weights(trials=jax.vmap(lambda i: draws.counts_of(i, shape[2], dtype, first))(draw))
 
     def gather(self, draw, outcomes):
         return jnp.take_along_axis(outcomes, draw[None], axis=2)
@@ -107,6 +112,7 @@ class Independent(Scheme):
 
     name = "independent"
     weighted = False
+    prefixes = True
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, shape, shape[2])
@@ -124,7 +130,7 @@ class Questions(Scheme):
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, (shape[1],), shape[1])
 
-    def weights(self, draw, shape, dtype):
+    def weights(self, draw, shape, dtype, first=None):
         return Weights(questions=draws.counts_of(draw, shape[1], dtype))
 
     def gather(self, draw, outcomes):
@@ -167,7 +173,7 @@ class Bayesian(Scheme):
     def draw(self, key, replicate, shape, dtype):
         return draws.dirichlet_weights(key, shape[2] if self.unit == "trials" else shape[1], dtype)
 
-    def weights(self, draw, shape, dtype):
+    def weights(self, draw, shape, dtype, first=None):
         return Weights(trials=draw) if self.unit == "trials" else Weights(questions=draw)
 
 
@@ -179,6 +185,7 @@ class Subsample(Scheme):
     """
 
     name = "subsample"
+    prefixes = True
     n: int = 1
 
     def check(self, shape):
@@ -193,8 +200,8 @@ class Subsample(Scheme):
             return jnp.reshape(replicate % shape[2], 1).astype(jnp.int32)
         return draws.without_replacement(key, self.n, shape[2])
 
-    def weights(self, draw, shape, dtype):
-        return Weights(trials=draws.counts_of(draw, shape[2], dtype))
+    def weights(self, draw, shape, dtype, first=None):
+        return Weights(trials=draws.counts_of(draw, shape[2], dtype, first))
 
     def gather(self, draw, outcomes):
         return outcomes[:, :, draw]
@@ -214,7 +221,7 @@ class Models(Scheme):
     def draw(self, key, replicate, shape, dtype):
         return jnp.sort(draws.without_replacement(key, self.size, shape[0]))
 
-    def weights(self, draw, shape, dtype):
+    def weights(self, draw, shape, dtype, first=None):
         return Weights(questions=jnp.ones(shape[1], dtype))
 
     def gather(self, draw, outcomes):

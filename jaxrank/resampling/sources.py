@@ -50,11 +50,17 @@ class TrialSource(Source):
     def __call__(self, key, replicate, payload):
         draw = self.scheme.draw(key, replicate, self.shape, self.float_dtype)
         members = self.scheme.members(draw)
-        if self.outcomes is None:
-            stat = self.statistic.reduce(self.rows, self.scheme.weights(draw, self.shape, self.float_dtype))
-        else:
-            stat = self._gathered(self.scheme.gather(draw, self.outcomes))
+        stat = self.made_from(draw)
         return (stat if members is None else restrict(stat, members)), members
+
+    def made_from(self, draw: Array, first: Any = None) -> Any:
+        """The statistic of a draw, or of its ``first`` trials."""
+        if self.outcomes is None:
+            return self.statistic.reduce(self.rows, self.scheme.weights(draw, self.shape, self.float_dtype, first))
+        outcomes = self.scheme.gather(draw, self.outcomes)
+        if first is not None:
+            outcomes = jnp.where((jnp.arange(outcomes.shape[2]) < first)[None, None, :], outcomes, -1)
+        return self._gathered(outcomes)
 
     def _gathered(self, outcomes: Array) -> Any:
         if self.statistic is Pairs and isinstance(self.like, Counts):
@@ -219,7 +225,7 @@ def _battles(data: Comparisons, statistic: type, scheme: Scheme, pairing: str, m
         statistic.of(data)  # raises: battles have no counts of a response tensor
     if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
         raise OptionError(
-            f'battles have no questions, so scheme {scheme} does not fit; use scheme="trials" (battles with replacement)'
+            f'battles have no questions, so scheme {scheme} does not fit; "trials" draws battles with replacement'
         )
     a, b, outcome, count = _distinct(data)
     whole = bool(np.all(count == np.rint(count)))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.fit import Status
 from jaxrank.ranking import rank_scores
-from jaxrank.resampling.engine import Kept
+from jaxrank.resampling.work import Kept
 
 _ROWS = 256  # replicates ranked at a time; their (rows, L, L) comparisons stay in the cache
 

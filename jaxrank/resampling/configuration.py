@@ -1,0 +1,56 @@
+"""What determines the bits of a study, as JSON: the configuration of its checkpoint."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from jaxrank.comparisons import Comparisons
+from jaxrank.resampling.checkpoint import Checkpoint, digest_arrays
+from jaxrank.resampling.engine import chunk_size
+from jaxrank.resampling.work import Work
+from jaxrank.responses import Responses
+
+
+def open_checkpoint(
+    directory: str | os.PathLike | None,
+    work: Work,
+    data: Responses | Comparisons,
+    labels: Mapping[str, str],
+    n_replicates: int,
+    chunk: int | None,
+) -> tuple[Checkpoint | None, int]:
+    """The checkpoint in a directory (None without one), and the chunk size: its own where it has one already."""
+    size = chunk_size(work, n_replicates, chunk)
+    if directory is None:
+        return None, size
+    disk = Checkpoint(directory, configuration(work, data, labels), size)
+    return disk, disk.chunk
+
+
+def configuration(work: Work, data: Responses | Comparisons, labels: Mapping[str, str]) -> dict[str, Any]:
+    """``labels`` say in words what the study is; the rest is digests, types and versions."""
+    if isinstance(data, Responses):
+        arrays = (data.counts if data.outcomes is None else data.outcomes, np.array(data.levels))
+    else:
+        arrays = (data.a, data.b, data.outcome, data.count)
+    numbers, static = eqx.partition(work, eqx.is_array_like)
+    leaves = [jax.random.key_data(x) if _is_key(x) else x for x in jax.tree.leaves(numbers)]
+    return {
+        **labels,
+        "data": digest_arrays(*arrays, np.array(data.models)),
+        "work": digest_arrays(*map(np.asarray, leaves), np.array(str(jax.tree.structure(static)))),
+        "dtype": "float64" if jax.config.jax_enable_x64 else "float32",
+        "backend": jax.default_backend(),
+        "versions": f"jaxrank {sys.modules['jaxrank'].__version__}, jax {jax.__version__}",
+    }
+
+
+def _is_key(x: Any) -> bool:
+    return isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
