@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
+
+import jaxrank as jr
 from jaxrank.catalogue import make
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError, UndefinedScoreError, UnsupportedDataError
@@ -22,8 +24,6 @@ from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.work import Replication
 from jaxrank.responses import Responses
 from jaxrank.studies import bootstrap, subsample
-
-import jaxrank as jr
 
 SHAPE = (5, 9, 7)
 GATHERED = ["trials", "trials_per_question", "independent", "questions", "questions_and_trials", "subsample(4)"]
@@ -262,9 +262,7 @@ def test_methods_refuse_schemes_that_they_cannot_read() -> None:
         bootstrap(R, "bayes_greedy", 5, "questions_and_trials", R0=R[:, :, 0].max(axis=0)[:, None])
     with pytest.raises(OptionError, match="whole number of 1 or more"):
         bootstrap(R, "avg", 0)
-    assert set(SCHEMES) == {
-        "trials", "trials_per_question", "independent", "questions", "questions_and_trials", "bayesian", "subsample", "models",
-    }  # fmt: skip
+    assert set(SCHEMES) == {s.partition("(")[0] for s in (*GATHERED, "bayesian", "models")}
 
 
 def test_counts_only_data_draw_exact_equivalents() -> None:
@@ -277,7 +275,7 @@ def test_counts_only_data_draw_exact_equivalents() -> None:
     np.testing.assert_array_equal(same.scores, as_tensor.scores)
     pairs = bootstrap(counts, "bradley_terry_map", 20, "independent", pairing="all")
     assert pairs.status_counts() == {Status.CONVERGED: 20}
-    with pytest.raises(UnsupportedDataError, match='counts only.*"independent" or "questions"'):
+    with pytest.raises(UnsupportedDataError, match=r'counts only.*"independent" or "questions"'):
         bootstrap(counts, "avg", 5, "trials")
 
 
@@ -437,7 +435,7 @@ def test_case_G08_rank_uncertainty() -> None:
     R = (rng.random((6, 10, 5)) < np.linspace(0.35, 0.75, 6)[:, None, None]).astype(int)
     rep = bootstrap(R, "avg", 2000, "questions")
     ends = rep.rank_intervals()
-    assert np.all((1 <= ends.lower) & (ends.lower <= rep.ranking) & (rep.ranking <= ends.upper) & (ends.upper <= 6))
+    assert np.all((ends.lower >= 1) & (ends.lower <= rep.ranking) & (rep.ranking <= ends.upper) & (ends.upper <= 6))
     pair = rep.superiority()
     np.testing.assert_allclose(pair.above + pair.above.T + pair.tied, 1, atol=1e-12)
     np.testing.assert_allclose(np.diag(pair.tied), 1)

@@ -51,6 +51,7 @@ LAYERS = {
     "jaxrank.resampling": 4,
     "jaxrank.convergence": 4,
     "jaxrank.prefixes": 4,
+    "jaxrank.pools": 4,
     "jaxrank.result": 4,
     "jaxrank.uncertainty": 4,
     "jaxrank.replicates": 4,
