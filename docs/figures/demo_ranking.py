@@ -1,4 +1,4 @@
-"""Draw demo_ranking.svg: the ranking that ``jaxrank demo`` prints. Run from anywhere: python docs/figures/demo_ranking.py"""
+"""Draw demo_ranking.svg, the ranking that ``jaxrank demo`` prints: python docs/figures/demo_ranking.py"""
 
 from __future__ import annotations
 
