@@ -1,6 +1,6 @@
 """jaxrank: rank models from repeated trials or battles, with honest uncertainty, one table or 100,000 replicates."""
 
-from jaxrank import datasets, errors, methods, priors
+from jaxrank import datasets, errors, evaluation, methods, priors
 from jaxrank.agreement import Agreement, FitTable, agreement, fit_all
 from jaxrank.api import fit
 from jaxrank.catalogue import catalogue, entries
@@ -21,8 +21,8 @@ __all__ = [
     "Fit",
     "FitTable",
     "JaxrankError",
-    "Rankings",
     "JaxrankWarning",
+    "Rankings",
     "Responses",
     "Result",
     "Status",
@@ -31,6 +31,7 @@ __all__ = [
     "datasets",
     "entries",
     "errors",
+    "evaluation",
     "fit",
     "fit_all",
     "kendall_tau",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import ndtr, ndtri
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.errors import OptionError
+from jaxrank.evaluation.estimates import read
+from jaxrank.responses import name_list
 
 
 def separation(
@@ -43,13 +46,10 @@ def rank_with_intervals(
     """
     if ties not in ("leader", "adjacent"):
         raise OptionError(f'ties={ties!r}; it must be "leader" or "adjacent"')
-    if not 0.5 <= float(confidence) < 1:
-        raise OptionError(f"confidence={confidence} must be in [0.5, 1)")
-    mu, sigma = _floats(mu, sigma)
-    mu, sigma = jnp.broadcast_arrays(mu, sigma)
+    mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
     order = jnp.argsort(-mu, axis=-1, stable=True)
     best, spread = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
-    limit = ndtri(jnp.asarray(confidence, mu.dtype))
+    limit = ndtri(jnp.asarray(_confidence(confidence), mu.dtype))
     z = separation(best, spread)
 
     def place(leader: Array, i: Array) -> tuple[Array, Array]:
@@ -67,3 +67,94 @@ def rank_with_intervals(
 def _floats(*arrays: Any) -> tuple[Array, ...]:
     dtype = jnp.result_type(float, *map(jnp.asarray, arrays))
     return tuple(jnp.asarray(a, dtype) for a in arrays)
+
+
+def trials_needed(
+    R: Any, pair: tuple[Any, Any], z: float = 1.645, w: Any = None, R0: Any = None, most: int = 10**9
+) -> int | None:
+    """Trials of every question at which two models are separated by ``z`` in Bayes@N, if the observed rates hold.
+
+    **R**: whatever `jaxrank.evaluation.bayes` reads, or a result of ``jaxrank.fit``.  **pair**: two models, by index or
+    name.  **z**: 1.645 for 95 %, 1.96 for 97.5 % one-sided confidence.  **R0**: prior outcomes that stay as they are.
+    Rates of a question are the observed shares. z grows as the square root of the number of trials; the exact smallest
+    N is found, and None returned where the rates give equal scores (or more than ``most`` trials are needed).
+    """
+    data = getattr(R, "data", R)
+    cells = read(data, R0, 1.0, None if w is None else np.size(w))
+    counts = np.asarray(cells.stat.categories, float)
+    n = counts.sum(-1, keepdims=True)
+    uniform = np.full(counts.shape, 1 / counts.shape[-1])
+    rates = np.where(n > 0, counts / np.where(n > 0, n, 1), uniform)
+    prior = np.broadcast_to(np.asarray(cells.prior, float), counts.shape) + 1
+    weights = np.asarray(cells.stat.levels if w is None else w, float)
+    i, j = (_index(data, m, len(counts)) for m in pair)
+
+    def separated(trials: int) -> bool:
+        nu = prior[[i, j]] + trials * rates[[i, j]]
+        total = nu.sum(-1)
+        mean = nu @ weights / total
+        variance = (nu @ weights**2 / total - mean**2) / (total + 1)
+        spread = np.sqrt(variance.sum()) / counts.shape[1]
+        return bool(abs(mean[0].mean() - mean[1].mean()) >= z * spread > 0)
+
+    high = 1
+    while not separated(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if separated(middle) else (middle, high)
+    return high
+
+
+class Settled(NamedTuple):
+    """What a stopping rule found: whether to ``stop``; ``order``, models from best to worst; and for each neighbour
+    pair of that order (L - 1,), whether it is ``separated`` and whether it is ``tied`` at the width."""
+
+    stop: Bool[Array, "*batch"]
+    order: Int[Array, "*batch models"]
+    separated: Bool[Array, "*batch neighbours"]
+    tied: Bool[Array, "*batch neighbours"]
+
+
+def stopping_rule(mu: Any, sigma: Any, confidence: float = 0.95, width: float = 0.0, top: int | None = None) -> Settled:
+    """Stop when every neighbour pair is separated, or declared tied because its gap is known to be within ``width``.
+
+    A pair is separated where z >= Phi^-1(confidence). It is tied where the two-sided interval of its gap, at that z,
+    lies within [-width, width]. **top**: only the border between the best ``top`` models and the rest matters.
+    Looking after every trial makes an early stop by chance likelier than 1 - confidence; look seldom or ask for more.
+    """
+    if width < 0:
+        raise OptionError(f"width={width} must be 0 or more, on the scale of the scores")
+    mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
+    if top is not None and not 1 <= top < mu.shape[-1]:
+        raise OptionError(f"top={top} must be at least 1 and below the number of models ({mu.shape[-1]})")
+    z = ndtri(jnp.asarray(_confidence(confidence), mu.dtype))
+    order = jnp.argsort(-mu, axis=-1, stable=True)
+    m, s = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
+    gap = m[..., :-1] - m[..., 1:]
+    spread = jnp.sqrt(jnp.square(s[..., :-1]) + jnp.square(s[..., 1:]))
+    separated = (gap > 0) & (gap >= z * spread)
+    tied = gap + z * spread <= width
+    done = separated | tied
+    stop = done[..., top - 1] if top is not None else jnp.all(done, axis=-1)
+    return Settled(stop, order.astype(jnp.int32), separated, tied)
+
+
+def _confidence(confidence: float) -> float:
+    if not 0.5 <= float(confidence) < 1:
+        raise OptionError(f"confidence={confidence} must be in [0.5, 1)")
+    return float(confidence)
+
+
+def _index(data: Any, model: Any, n_models: int) -> int:
+    names = getattr(data, "models", tuple(f"model {i}" for i in range(n_models)))
+    if isinstance(model, str):
+        if model not in names:
+            raise OptionError(f"no model is named {model!r}; the models are {name_list(names, range(len(names)))}")
+        return names.index(model)
+    if not 0 <= int(model) < n_models:
+        raise OptionError(f"model {model} does not exist; models are numbered 0..{n_models - 1}")
+    return int(model)

@@ -1,0 +1,121 @@
+"""Intervals from the posterior itself: quantiles of Beta functions for one question, Monte Carlo for more (host)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jaxrank.evaluation.estimates import Cells, Estimate, checked_interval
+
+_BLOCK = 4_000_000  # drawn rates held at a time
+
+
+def any_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
+    return -np.expm1(k * np.log1p(-np.minimum(p, 1 - 1e-16)))
+
+
+def all_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
+    return p**k
+
+
+def threshold_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
+    """Pr(X >= needed) for X ~ Binomial(k, p)."""
+    from scipy.special import bdtrc
+
+    return bdtrc(needed - 1, k, p)
+
+
+def excess_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
+    """2/k E[(X - h)_+] with h = ceil(k/2): k p Pr(X' >= h) - h Pr(X >= h + 1), X' of k - 1 trials."""
+    from scipy.special import bdtrc
+
+    h = -(-k // 2)
+    if h >= k:
+        return np.zeros_like(p)
+    upper = bdtrc(h - 1, k - 1, p)
+    return np.maximum(2 / k * (k * p * upper - h * bdtrc(h, k, p)), 0)
+
+
+CURVES: dict[str, Callable[..., np.ndarray]] = {
+    "any": any_curve,
+    "all": all_curve,
+    "threshold": threshold_curve,
+    "excess": excess_curve,
+}
+
+
+def beta_interval(cells: Cells, normal: Estimate, curve: Any, interval: float, n_draws: int, seed: int) -> Estimate:
+    """Quantiles of the mean over questions of an increasing function ``curve`` of the success rates."""
+    counts = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)
+    weight = np.asarray(cells.stat.observed, float)
+    if counts.shape[1] == 1:
+        from scipy.special import betaincinv
+
+        ends = _levels(interval)[:, None]
+        quantiles = curve(betaincinv(counts[None, :, 0, 1], counts[None, :, 0, 0], ends))
+        return _with_ends(cells, normal, quantiles)
+    draw = lambda rng, size, l: curve(rng.beta(counts[l, :, 1], counts[l, :, 0], (size, counts.shape[1])))
+    return _with_ends(cells, normal, _mean_quantiles(draw, weight, interval, n_draws, seed))
+
+
+def dirichlet_interval(
+    cells: Cells, normal: Estimate, weights: Any, interval: float, n_draws: int, seed: int
+) -> Estimate:
+    """Quantiles of Bayes@N: the mean over questions of the weighted category probabilities."""
+    counts = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)
+    times = np.broadcast_to(np.asarray(cells.stat.questions, float), counts.shape[:2])
+    draw = _dirichlet_draws(counts, np.asarray(weights, float))
+    return _with_ends(cells, normal, _mean_quantiles(draw, times, interval, n_draws, seed))
+
+
+def stretched_interval(
+    cells: Cells, normal: Estimate, weights: Any, interval: float, n_draws: int, seed: int
+) -> Estimate:
+    """Quantiles for avg@N: the posterior of Bayes@N under a uniform prior, stretched by T/n about the mean outcome."""
+    w, categories = np.asarray(weights, float), np.asarray(cells.stat.categories, float)
+    n = categories.sum(-1)
+    safe = np.where(n > 0, n, 1)
+    observed = (categories * w).sum(-1) / safe
+    centre = ((categories + 1) * w).sum(-1) / (n + len(w))
+    base = _dirichlet_draws(categories + 1, w)
+    draw = lambda rng, size, l: observed[l] + (n + len(w))[l] / safe[l] * (base(rng, size, l) - centre[l])
+    quantiles = _mean_quantiles(draw, np.asarray(cells.stat.observed, float), interval, n_draws, seed)
+    return _with_ends(cells, normal, np.clip(quantiles, w.min(), w.max()))
+
+
+def _dirichlet_draws(counts: np.ndarray, w: np.ndarray) -> Callable[..., np.ndarray]:
+    counts = np.broadcast_to(counts, counts.shape)
+
+    def draw(rng: np.random.Generator, size: int, l: int) -> np.ndarray:
+        if len(w) == 2:
+            return w[0] + (w[1] - w[0]) * rng.beta(counts[l, :, 1], counts[l, :, 0], (size, counts.shape[1]))
+        gammas = rng.standard_gamma(counts[l], (size, *counts[l].shape))
+        return gammas @ w / gammas.sum(-1)
+
+    return draw
+
+
+def _mean_quantiles(draw: Any, weight: np.ndarray, interval: float, n_draws: int, seed: int) -> np.ndarray:
+    """(2, L): quantiles of the weighted mean over questions, one model at a time so that memory stays small."""
+    n_models, n_questions = weight.shape
+    block = max(1, _BLOCK // max(n_questions, 1))
+    out = np.empty((2, n_models))
+    for l, rng in enumerate(np.random.default_rng(seed).spawn(n_models)):
+        share = weight[l] / weight[l].sum()
+        sizes = [min(block, n_draws - start) for start in range(0, n_draws, block)]
+        means = np.concatenate([draw(rng, size, l) @ share for size in sizes])
+        out[:, l] = np.quantile(means, _levels(interval))
+    return out
+
+
+def _levels(interval: float) -> np.ndarray:
+    tail = (1 - checked_interval(interval)) / 2
+    return np.array([tail, 1 - tail])
+
+
+def _with_ends(cells: Cells, normal: Estimate, quantiles: np.ndarray) -> Estimate:
+    ends = np.asarray(quantiles, normal.mean.dtype)
+    lo, hi = (ends[0, 0], ends[1, 0]) if cells.single else (ends[0], ends[1])
+    return Estimate(normal.point, normal.mean, normal.sd, lo, hi)

@@ -1,0 +1,230 @@
+"""Rubrics: a schema maps every attempt to a category 0..C with a weight; Bayes@N of the categories is the score.
+
+    signals = rubrics.Signals(is_correct=R, has_box=box, completion_bpt=bits)
+    rubrics.evaluate(signals, "conservative")                     # -> Estimate over models
+    mine = rubrics.Schema("mine", ("wrong", "correct"), lambda p: (p.wrong, p.correct), weights=(0, 0, 1))
+    rubrics.evaluate(signals, mine)
+
+Category 0 is invalid. Sources: hariri2026ranking, table 20 (eight weighted schemes); hariri2026dont, table 5 (twelve).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import OptionError
+from jaxrank.evaluation.estimates import Estimate
+from jaxrank.evaluation.metrics import bayes
+from jaxrank.evaluation.signals import Predicates, Signals
+
+Rule = Callable[[Predicates], Sequence[np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Schema:
+    """A mapping of attempts to categories.
+
+    **labels**: names of the categories 1..C.  **rule**: from `Predicates` to C boolean arrays (L, M, N), one a
+    category; an attempt belongs to the first that holds, and to 0 where none does.  **weights**: C + 1 numbers, that
+    of category 0 first, or None where they are to be given.  **invalid**: which attempts are in category 0 before
+    anything else: "invalid", "repeated", or None.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    rule: Rule
+    weights: tuple[float, ...] | None = None
+    invalid: str | None = "invalid"
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and len(self.weights) != len(self.labels) + 1:
+            raise OptionError(
+                f"schema {self.name!r} has {len(self.weights)} weights for {len(self.labels)} categories; "
+                f"it needs {len(self.labels) + 1}, that of category 0 first"
+            )
+
+    def categories(self, signals: Signals, pooled: bool = True) -> np.ndarray:
+        """int (L, M, N): the category of every attempt, -1 where it is missing."""
+        p = Predicates(signals, pooled)
+        out = np.zeros(signals.shape, int)
+        free = p.observed & ~(getattr(p, self.invalid) if self.invalid else False)
+        chosen = self.rule(p)
+        if len(chosen) != len(self.labels):
+            raise OptionError(f"schema {self.name!r} names {len(self.labels)} categories; its rule gives {len(chosen)}")
+        for c, holds in enumerate(chosen, 1):
+            here = free & holds
+            out[here] = c
+            free &= ~here
+        return np.where(p.observed, out, -1)
+
+
+def evaluate(
+    signals: Signals,
+    schema: str | Schema,
+    weights: Any = None,
+    pooled: bool = True,
+    interval: float = 0.95,
+    **options: Any,
+) -> Estimate:
+    """Bayes@N of the categories of a schema (a name of `SCHEMES` or `SCHEMATA`, or a `Schema`).
+
+    **weights** replace those of the schema. **pooled**: thresholds over the data set, or for each model from its own.
+    **options**: R0 (categories), strength, method, n_draws, seed, dtype of `jaxrank.evaluation.bayes`.
+    """
+    schema = find(schema)
+    w = schema.weights if weights is None else tuple(weights)
+    if w is None:
+        raise OptionError(
+            f"schema {schema.name!r} has no published weights; give weights, {len(schema.labels) + 1} numbers"
+        )
+    if len(w) != len(schema.labels) + 1:
+        raise OptionError(
+            f"weights has {len(w)} numbers; schema {schema.name!r} has the categories 0..{len(schema.labels)}"
+        )
+    return bayes(schema.categories(signals, pooled), w=w, interval=interval, **options)
+
+
+def find(schema: str | Schema) -> Schema:
+    if isinstance(schema, Schema):
+        return schema
+    for table in (SCHEMES, SCHEMATA):
+        if schema in table:
+            return table[schema]
+    raise OptionError(
+        f"unknown schema {schema!r}; there are {', '.join([*SCHEMES, *(n for n in SCHEMATA if n not in SCHEMES)])}"
+    )
+
+
+def _cross(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [a & b for a in first for b in second]
+
+
+def _boxes(p: Predicates) -> tuple[np.ndarray, np.ndarray]:
+    return ~p.boxed, p.boxed
+
+
+def _confidence(p: Predicates) -> tuple[np.ndarray, np.ndarray]:
+    return ~p.high_conf, p.high_conf
+
+
+def _results(p: Predicates) -> tuple[np.ndarray, np.ndarray]:
+    return p.wrong, p.correct
+
+
+def _confident_errors(p: Predicates) -> list[np.ndarray]:
+    return [p.wrong_high_conf, p.wrong, p.correct]  # what is wrong and not confidently so is in the second
+
+
+def _by_length(p: Predicates) -> list[np.ndarray]:
+    return _cross(_results(p), p.lengths)
+
+
+def _by_box(p: Predicates) -> list[np.ndarray]:
+    return _cross(_results(p), _boxes(p))
+
+
+def _box_and_confidence(p: Predicates) -> list[np.ndarray]:
+    return [
+        p.wrong & ~p.boxed,
+        *_cross([p.wrong & p.boxed], _confidence(p)),
+        *_cross(_cross([p.correct], _boxes(p)), _confidence(p)),
+    ]
+
+
+def _by_prompt(p: Predicates) -> list[np.ndarray]:
+    return _cross(_results(p), (p.ood, ~p.ood))
+
+
+def _rare_event(p: Predicates) -> list[np.ndarray]:
+    # An attempt that is wrong and gives no boxed answer abstains.
+    abstain = p.wrong & ~p.boxed
+    return [*(a & ~abstain for a in _cross((p.ood, ~p.ood), _results(p))), abstain]
+
+
+def _verifier_calibrated(p: Predicates) -> list[np.ndarray]:
+    middle = ~p.A_low & ~p.A_high
+    return [p.wrong & p.A_high, p.wrong & ~p.A_high, p.correct & p.A_low, p.correct & middle, p.correct & p.A_high]
+
+
+def _verdicts(p: Predicates) -> list[np.ndarray]:
+    return [p.verdict == 2, p.verdict == 1, p.verdict == 0]
+
+
+def _conf_calibrated(p: Predicates) -> list[np.ndarray]:
+    return [p.wrong & ~p.wrong_high_conf, p.wrong_high_conf, *p.correct_thirds]
+
+
+def _strict(p: Predicates) -> list[np.ndarray]:
+    return [p.wrong | ~p.boxed, p.correct & p.boxed]
+
+
+def _verifier_probability(p: Predicates) -> list[np.ndarray]:
+    return [p.wrong & p.A_high, p.wrong & ~p.A_high, p.correct & ~p.A_high, p.correct & p.A_high]
+
+
+def _concise(p: Predicates) -> list[np.ndarray]:
+    short, medium, long = p.lengths
+    brief = p.correct & short
+    return [p.wrong, p.correct & long, p.correct & medium, brief & ~p.high_conf, brief & p.high_conf]
+
+
+_CONFIDENT = ("wrong, high confidence", "wrong, low confidence", "correct")
+_LENGTHS = tuple(f"{r}, {v}" for r in ("wrong", "correct") for v in ("economical", "moderate", "verbose"))
+_BOXES = ("wrong, unboxed", "wrong, boxed", "correct, unboxed", "correct, boxed")
+_COMPOSITE = (
+    "wrong, unboxed",
+    *(f"wrong, boxed, {v} confidence" for v in ("low", "high")),
+    *(f"correct, {b}, {v} confidence" for b in ("unboxed", "boxed") for v in ("low", "high")),
+)
+_PROMPTS = ("out of distribution, wrong", "wrong", "out of distribution, correct", "correct")
+_RARE = ("out of distribution, wrong", "out of distribution, correct", "wrong", "correct", "abstain")
+_CALIBRATED = ("wrong, A high", "wrong, A not high", *(f"correct, A {v}" for v in ("low", "middle", "high")))
+_VERDICTS = ("irrelevant", "wrong by the verifier", "correct by the verifier")
+
+SCHEMES: dict[str, Schema] = {
+    s.name: s
+    for s in (
+        Schema("conservative", _CONFIDENT, _confident_errors, (0, -0.10, 0.05, 1)),
+        Schema("efficiency_adjusted", _LENGTHS, _by_length, (0, 0.10, 0.07, 0.03, 1, 0.92, 0.85)),
+        Schema("format_aware", _BOXES, _by_box, (0, 0.10, 0.05, 0.90, 1)),
+        Schema("balanced", _COMPOSITE, _box_and_confidence, (0, 0.10, 0.06, -0.02, 0.90, 0.95, 0.97, 1)),
+        Schema("ood_robust", _PROMPTS, _by_prompt, (0, 0.05, 0.10, 0.95, 1)),
+        Schema("rare_event", _RARE, _rare_event, (0, 0.05, 1, 0.08, 0.95, 0.20)),
+        Schema("verifier_calibrated", _CALIBRATED, _verifier_calibrated, (0, -0.05, 0.05, 0.88, 0.94, 1)),
+        Schema("verifier_only", _VERDICTS, _verdicts, (0, 0, 0.1, 1), invalid="repeated"),
+    )
+}
+
+SCHEMATA: dict[str, Schema] = {
+    s.name: s
+    for s in (
+        Schema("exact_match", ("wrong", "correct"), _results, (0, 0, 1)),
+        Schema("format_aware", _BOXES, _by_box),
+        Schema(
+            "conf_calibrated",
+            (
+                "wrong, low confidence",
+                "wrong, high confidence",
+                *(f"correct, {v} confidence" for v in ("low", "middle", "high")),
+            ),
+            _conf_calibrated,
+        ),
+        Schema("ood_robustness", _PROMPTS, _by_prompt),
+        Schema("strict_compliance", ("wrong or unboxed", "correct, boxed"), _strict, (0, 0, 1)),
+        Schema("conf_wrong_penalty", _CONFIDENT, _confident_errors),
+        Schema("verifier_only", _VERDICTS, _verdicts),
+        Schema("format_confidence", _COMPOSITE, _box_and_confidence),
+        Schema("length_robust", ("wrong", "correct"), _results, (0, 0, 1)),
+        Schema("verifier_prob", (*_CALIBRATED[:2], "correct, A not high", "correct, A high"), _verifier_probability),
+        Schema("efficiency_adjusted", _LENGTHS, _by_length),
+        Schema(
+            "concision_high_conf",
+            ("wrong", *(f"correct, {v}" for v in ("verbose", "moderate", "economical", "economical, high confidence"))),
+            _concise,
+        ),
+    )
+}
