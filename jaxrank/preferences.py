@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit, Status, rounding_resolution
+from jaxrank.fit import Fit, Status
 from jaxrank.statistics import Counts
 
 TIE_POLICIES = ("ignore", "half")
+_BITS = 17  # kept of fractional multiplicities, counted from their total
 _UNROLL = 32  # questions compared in one fused pass over the (L, L) totals
 
 
@@ -22,14 +23,17 @@ class Preferences(eqx.Module):
 
     **wins**: (L, L), ``wins[i, j]`` = weight of the questions on which both were observed and i did better.
     **ties**: (L, L), weight of the questions on which both did equally well; 0 on the diagonal.
-    **total**: weight of all questions.  **whole**: all multiplicities are whole numbers, so sums are exact.
+    **total**: weight of all questions.
+    **unit**: all of these are whole multiples of it, so that sums and differences are exact and equal votes compare
+    equal: 1 where the multiplicities are whole; fractional ones are rounded to it, the power of two between 2^-17 and
+    2^-16 of their total.
     **seen**: (L,), the model was observed on at least one question of positive weight.
     """
 
     wins: Float[Array, "models models"]
     ties: Float[Array, "models models"]
     total: Float[Array, ""]
-    whole: Bool[Array, ""]
+    unit: Float[Array, ""]
     seen: Bool[Array, " models"]
 
     @property
@@ -40,10 +44,6 @@ class Preferences(eqx.Module):
     def votes(self, tie_policy: str) -> Float[Array, "models models"]:
         """Support of i against j: wins, and with "half" also half of the ties."""
         return self.wins + self.ties / 2 if tie_policy == "half" else self.wins
-
-    def slack(self, scores: Float[Array, " models"]) -> Float[Array, ""]:
-        """Differences between sums of votes up to this are rounding: 0 for whole multiplicities."""
-        return jnp.where(self.whole, 0, rounding_resolution(scores))
 
 
 def shares(stat: Counts) -> Float[Array, "models questions"]:
@@ -68,7 +68,8 @@ def preferences(stat: Counts, *, ties: bool = True) -> Preferences:
     n_chunks = -(-n_questions // _UNROLL)
     size = -(-n_questions // n_chunks)
     pad = n_chunks * size - n_questions
-    rows = [jnp.pad(x, ((0, pad),) + ((0, 0),) * (x.ndim - 1)) for x in (high, low, stat.questions)]
+    questions, unit = _exact(stat.questions)
+    rows = [jnp.pad(x, ((0, pad),) + ((0, 0),) * (x.ndim - 1)) for x in (high, low, questions)]
 
     def add(start: Any, sums: tuple[Array, Array]) -> tuple[Array, Array]:
         a, b, weight = (jax.lax.dynamic_slice_in_dim(x, start * size, size) for x in rows)
@@ -85,19 +86,27 @@ def preferences(stat: Counts, *, ties: bool = True) -> Preferences:
     return Preferences(
         wins=wins,
         ties=jnp.where(off, level, 0),
-        total=jnp.sum(stat.questions),
-        whole=jnp.all(stat.questions == jnp.round(stat.questions)),
+        total=jnp.sum(questions),
+        unit=unit,
         seen=jnp.any(stat.observed > 0, axis=-1),
     )
 
 
-def votes_fit(scores: Float[Array, " models"], seen: Bool[Array, " models"], resolution: Any = 0, **params: Any) -> Fit:
+def _exact(questions: Float[Array, " questions"]) -> tuple[Float[Array, " questions"], Float[Array, ""]]:
+    """Multiplicities as multiples of the unit, and the unit."""
+    whole = jnp.all(questions == jnp.round(questions))
+    exponent = jnp.frexp(jnp.sum(questions))[1] - _BITS
+    unit = jnp.where(whole, 1, jnp.ldexp(jnp.ones((), questions.dtype), exponent)).astype(questions.dtype)
+    return jnp.round(questions / unit) * unit, unit
+
+
+def votes_fit(scores: Float[Array, " models"], seen: Bool[Array, " models"], **params: Any) -> Fit:
     """A `Fit` from exact scores; a model not ``seen`` on any question has no score, and the fit is undefined."""
     return Fit(
         scores=jnp.where(seen, scores, jnp.nan),
         status=jnp.where(jnp.all(seen), Status.CONVERGED, Status.UNDEFINED).astype(jnp.int32),
         steps=jnp.asarray(0, jnp.int32),
-        resolution=jnp.asarray(resolution, scores.dtype),
+        resolution=jnp.zeros((), scores.dtype),
         params=params,
     )
 

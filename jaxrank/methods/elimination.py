@@ -43,9 +43,8 @@ class Nanson(Ranker):
 
         def drop(active: Array) -> Array:
             points = _points(pref, self.rank_ties, active)
-            excess = jnp.sum(active) * points - jnp.sum(points)
-            slack = pref.slack(jnp.sum(active) * points)
-            return excess < -slack if self.strict else excess <= slack
+            times, total = jnp.sum(active) * points, jnp.sum(points)
+            return times < total if self.strict else times <= total
 
         return _eliminate(drop, pref)
 
@@ -76,7 +75,7 @@ class Baldwin(Ranker):
 
         def drop(active: Array) -> Array:
             points = _points(pref, self.rank_ties, active)
-            return points <= jnp.min(jnp.where(active, points, jnp.inf)) + pref.slack(points)
+            return points <= jnp.min(jnp.where(active, points, jnp.inf))
 
         return _eliminate(drop, pref)
 

@@ -10,15 +10,13 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.fit import Fit, Status
+from jaxrank.fit import Fit, Status, rounding_resolution
 from jaxrank.graph import levels
 from jaxrank.preferences import TIE_POLICIES, Preferences, check_option, preferences, votes_fit
 from jaxrank.ranker import Entry, Ranker, choice, number
 from jaxrank.solve.linear_order import MAX_ITEMS, best_orders
 from jaxrank.solve.linear_order_host import all_best_orders, chain_levels
 from jaxrank.statistics import Counts
-
-_FINENESS = 1e5  # fractional multiplicities: margins are rounded to this part of the total
 
 
 class KemenyYoung(Ranker):
@@ -35,8 +33,8 @@ class KemenyYoung(Ranker):
     the orders to fall back to. Undefined where a model has no observed question.
     **Params** ``agreement``: votes that the best order found agrees with; ``bound``: no order agrees with more;
     ``gap``: their difference, 0 when proven; ``programs``: linear and integer programs solved.
-    **Departs** with fractional multiplicities (Bayesian bootstrap of questions), where margins are rounded to 1e-5
-    of the total weight. Runs on the host, by Condorcet components: dynamic programming over subsets up to 16 models,
+    **Departs** in nothing; fractional multiplicities (Bayesian bootstrap of questions) are rounded to 2^-16 of their
+    total. Runs on the host, by Condorcet components: dynamic programming over subsets up to 16 models,
     integer programming beyond.
     """
 
@@ -51,8 +49,8 @@ class KemenyYoung(Ranker):
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = _preferences(stat)
         votes = np.asarray(pref.votes(self.tie_policy), np.float64)
-        scale = 1.0 if bool(pref.whole) else _FINENESS / float(pref.total)
-        margins = np.rint(scale * np.asarray(pref.margins, np.float64))
+        unit = float(pref.unit)
+        margins = np.asarray(pref.margins, np.float64) / unit
         found = all_best_orders(margins, None if self.time_limit is None else float(self.time_limit))
         most = float(np.triu(np.maximum(votes, votes.T), 1).sum())
         scores = -chain_levels(found.above) if found.proven else np.full(len(votes), np.nan)
@@ -60,9 +58,9 @@ class KemenyYoung(Ranker):
         fit = votes_fit(
             jnp.asarray(scores, dtype),
             pref.seen,
-            agreement=jnp.asarray(most - found.loss / scale, dtype),
-            bound=jnp.asarray(most - found.least / scale, dtype),
-            gap=jnp.asarray((found.loss - found.least) / scale, dtype),
+            agreement=jnp.asarray(most - found.loss * unit, dtype),
+            bound=jnp.asarray(most - found.least * unit, dtype),
+            gap=jnp.asarray((found.loss - found.least) * unit, dtype),
             programs=jnp.asarray(found.programs, jnp.int32),
         )
         limit = jnp.asarray(Status.HOST_LIMIT, jnp.int32)
@@ -97,7 +95,8 @@ class KemenyYoungSmall(Ranker):
             )
         pref = preferences(stat)
         gain = jnp.maximum(pref.margins, 0)
-        best, possible = best_orders(gain, pref.slack(jnp.sum(gain, axis=-1) * n))
+        whole = pref.unit == 1
+        best, possible = best_orders(gain, jnp.where(whole, 0, rounding_resolution(jnp.sum(gain, keepdims=True)[0])))
         above = possible & ~possible.T
         return votes_fit(
             (-levels(above)).astype(gain.dtype), pref.seen, agreement=best + _fewest(pref.votes(self.tie_policy))

@@ -32,7 +32,7 @@ class Borda(Ranker):
         pref = preferences(stat, ties=False)
         others = pref.wins.shape[0] - 1
         scores = (pref.total * others + jnp.sum(pref.margins, axis=-1)) / 2
-        return votes_fit(scores, pref.seen, pref.slack(scores))
+        return votes_fit(scores, pref.seen)
 
 
 class Copeland(Ranker):
@@ -71,7 +71,7 @@ class WinRate(Ranker):
         won, lost = jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2)
         decided = won + lost
         scores = jnp.where(decided > 0, won / jnp.where(decided > 0, decided, 1), 0.5)
-        return votes_fit(scores, pref.seen, pref.slack(scores))
+        return votes_fit(scores, pref.seen)
 
 
 class Minimax(Ranker):
