@@ -289,18 +289,26 @@ def check_names(names: Sequence[Any] | None, size: int, kind: str) -> tuple[str,
     repeated = [t for t, n in Counter(texts).items() if n > 1]
     if repeated:
         raise DataError(f"{kind}s has duplicate names: {', '.join(map(repr, repeated[:10]))}")
-    seen: dict[str, str] = {}
-    for t in texts:
-        plain = _plain(t)
-        if plain in seen:
-            warnings.warn(
-                f"{kind} names {seen[plain]!r} and {t!r} look the same (they differ in invisible characters or "
-                "Unicode form); they are kept apart",
-                JaxrankWarning,
-                stacklevel=4,
-            )
-        seen[plain] = t
+    for first, second in look_alikes(texts):
+        warnings.warn(
+            f"{kind} names {first!r} and {second!r} look the same (they differ in invisible characters or "
+            "Unicode form); they are kept apart",
+            JaxrankWarning,
+            stacklevel=4,
+        )
     return tuple(texts)
+
+
+def look_alikes(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of distinct names that differ in nothing but invisible characters, outer blanks or Unicode form."""
+    seen: dict[str, str] = {}
+    pairs = []
+    for name in names:
+        plain = _plain(name)
+        if plain in seen:
+            pairs.append((seen[plain], name))
+        seen[plain] = name
+    return pairs
 
 
 def _plain(text: str) -> str:

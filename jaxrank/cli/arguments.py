@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,6 +70,18 @@ _READING: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
+    "read_options": (
+        Annotated[
+            list[str],
+            typer.Option(
+                "--read",
+                metavar="NAME=VALUE",
+                help="Another option of jaxrank.read, such as scorer=match or errors=missing; may be repeated.",
+                rich_help_panel=READING,
+            ),
+        ],
+        [],
+    ),
 }
 
 
@@ -102,6 +114,7 @@ def read_data(
     levels: str | None = None,
     threshold: float | None = None,
     file_format: str | None = None,
+    read_options: Sequence[str] = (),
 ) -> Responses | Comparisons:
     """The results in files, or a bundled data set where its name is given and no such file exists; says its notes."""
     if len(files) == 1 and files[0] in datasets.available() and not os.path.exists(files[0]):
@@ -109,19 +122,31 @@ def read_data(
     else:
         from jaxrank.io import read
 
+        others = _other_options(read, parse_options(list(read_options)))
         data = read(
             files[0] if len(files) == 1 else files,
             format=file_format,
-            model=model_column,
+            model=others.pop("model", model_column),
             question=question_column,
             trial=trial_column,
             score=score_column,
             levels=None if levels is None else parse_numbers("--levels", levels),
             threshold=threshold,
+            **others,
         )
     for note in data.notes:
         say(f"note: {note}")
     return data
+
+
+def _other_options(read: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Options of ``read`` that have no argument of their own on the command line."""
+    own = ("path", "format", "question", "trial", "score", "levels", "threshold")
+    known = [name for name in inspect.signature(read).parameters if name not in own]
+    for name in options:
+        if name not in known:
+            raise OptionError(f"--read {name}=...: there is no such option; there are {', '.join(known)}")
+    return options
 
 
 def parse_numbers(option: str, text: str) -> tuple[float, ...]:

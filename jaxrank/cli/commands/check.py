@@ -1,0 +1,39 @@
+"""``jaxrank check FILE``: what in the data will trouble which methods."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from jaxrank.cli.arguments import Out, with_data
+from jaxrank.cli.tables import Table, check_out
+
+
+@with_data
+def check(
+    data: Any,
+    strict: Annotated[
+        bool, typer.Option(help="Exit with code 1 where some methods would have no answer (a problem).")
+    ] = False,
+    out: Out = None,
+) -> None:
+    """Look at the data before ranking: coverage, separation, disconnected groups, duplicates, order of trials."""
+    from jaxrank.diagnosis import diagnose
+
+    check_out(out)
+    found = diagnose(data)
+    columns = found.to_dict()
+    shown = {name: columns[name] for name in ("severity", "finding", "says", "means")}
+    print(repr(data))
+    if found.findings:
+        Table(shown, wrap=("says", "means")).show()
+    else:
+        print("nothing to report")
+    if out is not None:
+        Table(columns).save(out)
+    if strict and found.problems:
+        raise typer.Exit(1)
+
+
+COMMANDS = (check,)
