@@ -21,6 +21,10 @@ from jaxrank.ranking import tie_heads
 
 TIES = ("skip", "draw", "correct_draw_only")
 ORDERS = ("stream", "shuffled")
+READS_ORDER = {
+    "trial_order": "a rating system reads the stream: later events weigh more",
+    "question_order": "a rating system reads the stream: later events weigh more",
+}
 ABSENT = -4  # code of a model that takes no part: low enough that no sum with another code reaches 0
 _WRITTEN_OUT = 64  # up to so many opponents the sum is written out
 
@@ -113,11 +117,12 @@ def rated(offset: Float[Array, " models"], initial: Any, **params: Array) -> Fit
     """A `Fit` of ratings ``initial + offset``; offsets that differ by rounding only become one rating."""
     offset = jnp.asarray(offset)
     tolerance = 64 * jnp.finfo(offset.dtype).eps * jnp.max(jnp.abs(offset))
+    scores = jnp.asarray(initial, offset.dtype) + tie_heads(offset, tolerance)
     return Fit(
-        scores=jnp.asarray(initial, offset.dtype) + tie_heads(offset, tolerance),
+        scores=scores,
         status=jnp.asarray(Status.CONVERGED, jnp.int32),
         steps=jnp.asarray(0, jnp.int32),
-        resolution=jnp.zeros((), offset.dtype),
+        resolution=jnp.finfo(offset.dtype).eps * jnp.max(jnp.abs(scores)),
         params={"offset": offset, **params},
     )
 

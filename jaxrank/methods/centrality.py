@@ -64,7 +64,7 @@ class RankCentrality(Ranker):
             scores=join_ties(mass),
             status=jnp.where(jnp.any(edge), status, Status.UNDEFINED).astype(jnp.int32),
             steps=jnp.asarray(0, jnp.int32),
-            resolution=jnp.zeros((), dtype),
+            resolution=8 * jnp.finfo(dtype).eps * jnp.max(mass),
             params={"closed": mass > 0},
         )
 

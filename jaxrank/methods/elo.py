@@ -14,6 +14,7 @@ from jaxrank.ranker import Entry, Ranker, choice, number
 from jaxrank.statistics import Sequence
 from jaxrank.stream import (
     ORDERS,
+    READS_ORDER,
     TIES,
     RatingSystem,
     matched,
@@ -105,9 +106,16 @@ class Elo(RatingSystem, Ranker):
 _PUBLISHED = {"K": 0.05, "per_event": "sum"}
 
 ENTRIES = (
-    Entry("elo", Elo, source="elo1978"),
+    Entry("elo", Elo, source="elo1978", exempt=READS_ORDER),
     *(
-        Entry(f"elo_tie_{rule}", Elo, source="elo1978", options={**_PUBLISHED, "ties": rule}, published=True)
+        Entry(
+            f"elo_tie_{rule}",
+            Elo,
+            source="elo1978",
+            options={**_PUBLISHED, "ties": rule},
+            published=True,
+            exempt=READS_ORDER,
+        )
         for rule in TIES
     ),
 )

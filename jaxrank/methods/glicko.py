@@ -15,6 +15,7 @@ from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
 from jaxrank.statistics import Sequence
 from jaxrank.stream import (
     ORDERS,
+    READS_ORDER,
     TIES,
     RatingSystem,
     matched,
@@ -97,9 +98,16 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors):
 
 
 ENTRIES = (
-    Entry("glicko", Glicko, source="glickman1999", options={"ties": "draw"}),
+    Entry("glicko", Glicko, source="glickman1999", options={"ties": "draw"}, exempt=READS_ORDER),
     *(
-        Entry(f"glicko_tie_{rule}", Glicko, source="glickman1999", options={"ties": rule}, published=True)
+        Entry(
+            f"glicko_tie_{rule}",
+            Glicko,
+            source="glickman1999",
+            options={"ties": rule},
+            published=True,
+            exempt=READS_ORDER,
+        )
         for rule in TIES
     ),
 )

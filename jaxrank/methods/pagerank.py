@@ -54,7 +54,7 @@ class PageRank(Ranker):
             scores=join_ties(mass),
             status=jnp.where(jnp.any(edge), Status.CONVERGED, Status.UNDEFINED).astype(jnp.int32),
             steps=jnp.asarray(0, jnp.int32),
-            resolution=jnp.zeros((), dtype),
+            resolution=8 * jnp.finfo(dtype).eps * jnp.max(mass),
             params={"self_loops": jnp.asarray(self.self_loops, jnp.int32)},
         )
 

@@ -56,7 +56,7 @@ class Spectral(Ranker):
             scores=join_ties(vector),
             status=status.astype(jnp.int32),
             steps=steps,
-            resolution=32 * jnp.finfo(dtype).eps * jnp.max(vector) * (steps > 0),
+            resolution=jnp.where(steps > 0, 32, 8).astype(dtype) * jnp.finfo(dtype).eps * jnp.max(vector),
             params={"eigenvalue": value},
         )
 
