@@ -5,9 +5,10 @@ from jaxrank.agreement import Agreement, FitTable, agreement, fit_all
 from jaxrank.api import fit
 from jaxrank.catalogue import catalogue, entries
 from jaxrank.comparisons import Comparisons
+from jaxrank.diagnosis import Diagnosis, diagnose
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.fit import Fit, Status
-from jaxrank.io import read
+from jaxrank.io import from_frame, read
 from jaxrank.orderings import Rankings
 from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
 from jaxrank.responses import Responses
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Agreement",
     "Comparisons",
+    "Diagnosis",
     "Fit",
     "FitTable",
     "JaxrankError",
@@ -29,11 +31,13 @@ __all__ = [
     "agreement",
     "catalogue",
     "datasets",
+    "diagnose",
     "entries",
     "errors",
     "evaluation",
     "fit",
     "fit_all",
+    "from_frame",
     "kendall_tau",
     "methods",
     "priors",
