@@ -10,6 +10,8 @@ from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.fit import Fit, Status
 from jaxrank.io import from_frame, read
 from jaxrank.orderings import Rankings
+from jaxrank.posterior import posterior
+from jaxrank.posterior_draws import Posterior, load_posterior
 from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
 from jaxrank.responses import Responses
 from jaxrank.result import Result
@@ -24,6 +26,7 @@ __all__ = [
     "FitTable",
     "JaxrankError",
     "JaxrankWarning",
+    "Posterior",
     "Rankings",
     "Responses",
     "Result",
@@ -39,7 +42,9 @@ __all__ = [
     "fit_all",
     "from_frame",
     "kendall_tau",
+    "load_posterior",
     "methods",
+    "posterior",
     "priors",
     "rank_scores",
     "read",
