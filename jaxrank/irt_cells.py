@@ -37,9 +37,13 @@ def probability(
 
 def plain_cell(eta: Array, k: Array, n: Array) -> Cell:
     """Cells without guessing; all arrays of one rank."""
-    p = jax.nn.sigmoid(eta)
-    information = n * p * (1 - p)
-    return Cell(k * eta - n * jax.nn.softplus(eta), k - n * p, information, information)
+    # One exponential gives the probability and the logarithm of the odds' sum; the logarithm of 1 + e, e <= 1, needs no
+    # log1p, since it is added to numbers of order 1.
+    e = jnp.exp(-jnp.abs(eta))
+    share = 1 / (1 + e)
+    p = jnp.where(eta >= 0, share, e * share)
+    information = n * (e * share) * share
+    return Cell(k * eta - n * (jnp.maximum(eta, 0) + jnp.log(1 + e)), k - n * p, information, information)
 
 
 def guessing_cell(eta: Array, k: Array, n: Array, g: Array, upper: float) -> Cell:

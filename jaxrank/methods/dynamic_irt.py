@@ -176,7 +176,12 @@ def _held(s: Array, t: Array, w: Array) -> tuple[Array, Array]:
     return s[:, :, 0] - ratio * s[:, :, 1], t[:, 0] - ratio * t[:, 1]
 
 
+_READS_ORDER = {
+    "trial_order": "the order of the trials is what a dynamic model is about",
+}
+_TURNS = {"monotone": "a success late in the stream steepens the slope and can lower the initial level"}
+
 ENTRIES = (
-    Entry("dynamic_irt_growth", GrowthIRT, source="verhelst1993", published=True),
-    Entry("dynamic_irt_state_space", StateSpaceIRT, source="verhelst1993"),
+    Entry("dynamic_irt_growth", GrowthIRT, source="verhelst1993", published=True, exempt={**_READS_ORDER, **_TURNS}),
+    Entry("dynamic_irt_state_space", StateSpaceIRT, source="verhelst1993", exempt=_READS_ORDER),
 )
