@@ -1,0 +1,147 @@
+"""How far all methods agree when every trial is read: the mimic of the published benchmarks, and real data.
+
+    python -m experiments.full_trial_agreement.run [DATA ...]     # fits, one JSON a data set under results/
+    python -m experiments.full_trial_agreement.run --report       # table.md and figure.png from results/
+
+A result that exists is kept; delete it to fit again. Deterministic: the mimic has seed 0, so have the methods that
+draw random numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+CONFIG = json.loads((HERE / "config.json").read_text())
+RESULTS = HERE / "results"
+
+
+def data_set(name: str) -> tuple[Any, Any]:
+    """Responses (or R) and the prior outcomes R0 of the methods that read one; None where there are none."""
+    import jaxrank as jr
+    from experiments import mimic
+
+    if name in mimic.ALL:
+        bench = mimic.benchmark(name, seed=CONFIG["seed"])
+        return jr.Responses(bench.R, models=bench.models), bench.greedy[:, :, None]
+    if name in CONFIG["files"]:
+        file = np.load(HERE / CONFIG["files"][name])
+        return jr.Responses(file["R"], models=file["models"].tolist()), None
+    return jr.datasets.load(name), None
+
+
+def fit(name: str) -> dict[str, Any]:
+    import jaxrank as jr
+    from jaxrank.catalogue import entries
+
+    data, prior = data_set(name)
+    methods = [m for m, e in entries().items() if e.published or m in CONFIG["additions"]]
+    began = time.perf_counter()
+    table = jr.fit_all(data, methods, R0=prior, dtype=CONFIG["dtype"], seed=CONFIG["seed"])
+    seconds = time.perf_counter() - began
+    agreement = table.agreement()
+    off = agreement.tau + np.where(np.eye(len(agreement.methods)) > 0, np.nan, 0)
+    return {
+        "shape": data.shape,
+        "seconds": round(seconds, 1),
+        "tau_with_gold": agreement.tau_with_gold,
+        "mean_tau_with_others": dict(zip(agreement.methods, np.nanmean(off, axis=1).tolist(), strict=True)),
+        "identical": [group for group in agreement.groups if len(group) > 1],
+        "not_ranked": {m: str(r.status) for m, r in table.results.items() if m not in agreement.methods},
+        "not_run": table.skipped,
+    }
+
+
+def summary(found: dict[str, Any]) -> dict[str, Any]:
+    """The figures of published table 1: over the published methods other than the gold standard."""
+    from jaxrank.catalogue import entries
+
+    published = {m for m, e in entries().items() if e.published} - {"bayes", "avg"}
+    tau = np.array([t for m, t in found["tau_with_gold"].items() if m in published and np.isfinite(t)])
+    same = sorted(m for m, t in found["tau_with_gold"].items() if m in published and t > 1 - 1e-9)
+    tail = sorted(((t, m) for m, t in found["tau_with_gold"].items() if m in published and t < 0.85))
+    return {
+        "n": len(tau),
+        "mean": tau.mean(),
+        "median": np.median(tau),
+        "min": tau.min(),
+        "n_tau_1": len(same),
+        "n_tau_095": int((tau >= 0.95).sum()),
+        "same": same,
+        "tail": tail,
+    }
+
+
+def report() -> None:
+    published = CONFIG["published_table_1"]
+    lines = ["| data | methods | mean | median | min | tau = 1 | tau >= 0.95 |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    detail: list[str] = []
+    names = [name for name in CONFIG["data"] if (RESULTS / f"{name}.json").exists()]
+    found = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name in names}
+    for name in names:
+        s = summary(found[name])
+        row = [s["mean"], s["median"], s["min"]]
+        lines.append(f"| {name} | {s['n']} | {' | '.join(f'{v:.3f}' for v in row)} | {s['n_tau_1']} | {s['n_tau_095']} |")
+        if name in published:
+            p = published[name]
+            lines.append(f"| published | 71 | {' | '.join(f'{v:.3f}' for v in p[:3])} | {p[3]} | {p[4]} |")
+        detail += [f"\n## {name} {tuple(found[name]['shape'])}\n", f"Same order as bayes: {', '.join(s['same']) or 'none'}.\n"]
+        detail.append("Below 0.85: " + (", ".join(f"{m} {t:.3f}" for t, m in s["tail"]) or "none") + ".\n")
+        if name in CONFIG["published_exact"]:
+            want = set(CONFIG["published_exact"][name])
+            missing, extra = sorted(want - set(s["same"])), sorted(set(s["same"]) - want)
+            detail.append(f"Against published table 17: {len(want & set(s['same']))} of {len(want)} also here; "
+                          f"missing {', '.join(missing) or 'none'}; more {', '.join(extra) or 'none'}.\n")
+        best = max(found[name]["mean_tau_with_others"].items(), key=lambda x: x[1])
+        own = found[name]["mean_tau_with_others"]["bayes"]
+        detail.append(f"Consensus: bayes agrees with all others at {own:.4f} on average, the best ({best[0]}) at {best[1]:.4f}.\n")
+        if found[name]["not_ranked"]:
+            detail.append("No ranking: " + "; ".join(f"{m}: {why}" for m, why in found[name]["not_ranked"].items()) + ".\n")
+        if found[name]["not_run"]:
+            detail.append("Not run: " + "; ".join(f"{m}: {why}" for m, why in found[name]["not_run"].items()) + ".\n")
+    (HERE / "table.md").write_text("# Agreement with Bayes@N on all trials\n\n" + "\n".join(lines + detail) + "\n")
+    figure(found)
+
+
+def figure(found: dict[str, Any]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(8, 3.6))
+    for at, (name, one) in enumerate(found.items()):
+        tau = np.array([t for t in one["tau_with_gold"].values() if np.isfinite(t)])
+        jitter = np.random.default_rng(0).uniform(-0.25, 0.25, len(tau))
+        ax.plot(at + jitter, tau, ".", alpha=0.5, color="C0")
+        ax.plot([at - 0.3, at + 0.3], [tau.mean()] * 2, color="C1", label="mean here" if at == 0 else None)
+        if name in CONFIG["published_table_1"]:
+            mean = CONFIG["published_table_1"][name][0]
+            ax.plot([at - 0.3, at + 0.3], [mean] * 2, "k--", label="published mean" if at == 0 else None)
+    ax.set_xticks(range(len(found)), list(found), rotation=20, ha="right")
+    ax.set_ylabel("tau-b with Bayes@N")
+    ax.legend()
+    fig.tight_layout()
+    fig.savefig(HERE / "figure.png", dpi=150)
+
+
+def main() -> None:
+    if "--report" in sys.argv:
+        return report()
+    RESULTS.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or CONFIG["data"]:
+        target = RESULTS / f"{name}.json"
+        if not target.exists():
+            target.write_text(json.dumps(fit(name), indent=1))
+            print(name, json.loads(target.read_text())["seconds"], "s", flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()
