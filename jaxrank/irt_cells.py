@@ -14,7 +14,8 @@ class Cell(NamedTuple):
     """The log-likelihood of cells and its derivatives; those in g (guessing) are None where nothing is guessed.
 
     **value**: k log p + (n - k) log(1 - p). **eta**, **g**: first derivatives. **ee**, **eg**, **gg**: minus the second
-    ones, as observed. **fisher_ee**, **fisher_eg**, **fisher_gg**: their expectations, which are never negative as a matrix.
+    ones, as observed. **fisher_ee**, **fisher_eg**, **fisher_gg**: their expectations, which are never negative as a
+    matrix.
     """
 
     value: Array
@@ -28,9 +29,7 @@ class Cell(NamedTuple):
     fisher_gg: Any = None
 
 
-def probability(
-    theta: Float[Array, "..."], slope: Any, difficulty: Any, guessing: Any = 0.0
-) -> Float[Array, "..."]:
+def probability(theta: Float[Array, "..."], slope: Any, difficulty: Any, guessing: Any = 0.0) -> Float[Array, "..."]:
     """The three-parameter logistic curve c + (1 - c) sigmoid(a (theta - b)) [birnbaum1968]."""
     return guessing + (1 - guessing) * jax.nn.sigmoid(slope * (theta - difficulty))
 

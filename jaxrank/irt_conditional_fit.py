@@ -6,8 +6,9 @@ the total r at an ability theta, by Fourier inversion
 
     P(T = r) = 1/pi  int_0^pi  Re[ prod_m (q_m + p_m e^{it})^{n_m} e^{-i r t} ] dt,   p_m = sigmoid(theta - b_m).
 
-At the ability whose expected total is r the integrand is a bell of width 1 / sd(T), and the trapezoidal rule is exact to rounding
-with 20 nodes, whatever the numbers of trials: no recursion over thousands of trials, missing cells cost nothing.
+At the ability whose expected total is r the integrand is a bell of width 1 / sd(T), and the trapezoidal rule is exact
+to rounding with 20 nodes, whatever the numbers of trials: no recursion over thousands of trials, missing cells cost
+nothing.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class _Inversion(NamedTuple):
 
 
 def fit_conditional(table: ItemTable, alive: Array, max_steps: int) -> Minimum:
-    """Minimise minus the conditional log-likelihood. Params: difficulties (M,), mean 0 over the questions in use; memory:
-    the abilities at which the integrals are taken."""
+    """Minimise minus the conditional log-likelihood. Params: difficulties (M,), mean 0 over the questions in use;
+    memory: the abilities at which the integrals are taken."""
     theta, b = rasch_start(table)
     found = levenberg_marquardt(
         lambda b, theta: _evaluate(table, b, theta),
@@ -163,7 +164,9 @@ def conditional_covariance(table: ItemTable, b: Array, theta: Array) -> Float[Ar
     return inverse - jnp.where(used[:, None] & used[None, :], 1 / (strength * jnp.sum(w) ** 2), 0)
 
 
-def weighted_likelihood_ability(table: ItemTable, b: Float[Array, " questions"], max_steps: int = 100) -> Float[Array, " models"]:
+def weighted_likelihood_ability(
+    table: ItemTable, b: Float[Array, " questions"], max_steps: int = 100
+) -> Float[Array, " models"]:
     """Warm's weighted likelihood estimate of each ability at given difficulties: finite for every total score."""
     seen = jnp.sum(table.trials, axis=1) > 0
     tolerance = jnp.finfo(b.dtype).eps ** 0.75

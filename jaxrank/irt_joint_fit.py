@@ -21,8 +21,8 @@ from jaxrank.solve.damped import Minimum, levenberg_marquardt
 class JointModel(eqx.Module):
     """What is maximised: p = c + (1 - c) sigmoid(a (theta - b)), a = exp(alpha), c = 0.5 sigmoid(g).
 
-    The penalties ``slope_penalty`` alpha^2 and ``guessing_penalty`` g^2 are added for every question. ``guessing``: None
-    estimates c, 0 leaves it out, a number in (0, 1) fixes it.
+    The penalties ``slope_penalty`` alpha^2 and ``guessing_penalty`` g^2 are added for every question. ``guessing``:
+    None estimates c, 0 leaves it out, a number in (0, 1) fixes it.
     """
 
     prior: Prior
@@ -89,8 +89,8 @@ def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, ma
 
 
 def _least_information(model: JointModel, table: ItemTable, x: tuple) -> Array:
-    """The smallest information per trial, in units of the linear predictor, that any model is left with: near 0 where an
-    ability has run off, which guessing makes possible on connected data too."""
+    """The smallest information per trial, in units of the linear predictor, that any model is left with: near 0 where
+    an ability has run off, which guessing makes possible on connected data too."""
     theta, items = x
     eta = jnp.exp(items[None, :, 1]) * (theta[:, None] - items[None, :, 0])
     information = jnp.sum(_cells(model, table, eta, items).fisher_ee, axis=1)

@@ -30,8 +30,9 @@ _HIGHEST = jax.lax.Precision.HIGHEST
 class MarginalModel(eqx.Module):
     """p = c + (1 - c) sigmoid(a theta + d), a = exp(alpha), c = sigmoid(g), theta ~ N(0, 1).
 
-    The parameters of a question are the columns (d), (d, alpha) or (d, alpha, g): ``depth`` of them. ``priors`` holds for each
-    column None or (mean, standard deviation). ``guessing`` fixes c where ``depth`` is 2; None means no guessing.
+    The parameters of a question are the columns (d), (d, alpha) or (d, alpha, g): ``depth`` of them. ``priors`` holds
+    for each column None or (mean, standard deviation). ``guessing`` fixes c where ``depth`` is 2; None means no
+    guessing.
     """
 
     depth: int = eqx.field(static=True)
@@ -54,7 +55,8 @@ class MarginalModel(eqx.Module):
 
 
 class Posterior(NamedTuple):
-    """What the data say of each ability, given the questions. **theta**, **weight** (L, nodes), **log_marginal** (L,)."""
+    """What the data say of each ability, given the questions. **theta**, **weight** (L, nodes), **log_marginal**
+    (L,)."""
 
     theta: Array
     weight: Array
@@ -101,7 +103,9 @@ def fit_marginal(model: MarginalModel, table: ItemTable, max_steps: int) -> Mini
     return found._replace(steps=found.steps + start.steps)
 
 
-def posterior(model: MarginalModel, table: ItemTable, items: Array, mode: Float[Array, " models"]) -> tuple[Array, Posterior]:
+def posterior(
+    model: MarginalModel, table: ItemTable, items: Array, mode: Float[Array, " models"]
+) -> tuple[Array, Posterior]:
     """Nodes and weights of every model's posterior; adaptive nodes after one more Newton step of the mode."""
     x = jnp.asarray(model.quadrature.nodes, items.dtype)
     log_w = jnp.log(jnp.asarray(model.quadrature.weights, items.dtype))
@@ -194,8 +198,11 @@ def _step(table: ItemTable, m: _Pieces, damping: Array) -> Array:
     return y[:, :, 0]
 
 
-def item_covariance(model: MarginalModel, table: ItemTable, items: Array, mode: Array) -> Float[Array, "M depth M depth"]:
-    """Inverse observed information of the questions' parameters (Louis 1982), priors included; NaN for left-out questions."""
+def item_covariance(
+    model: MarginalModel, table: ItemTable, items: Array, mode: Array
+) -> Float[Array, "M depth M depth"]:
+    """Inverse observed information of the questions' parameters (Louis 1982), priors included; NaN for left-out
+    questions."""
     _, post = posterior(model, table, items, mode)
     scores = jnp.stack(_scores(model, post), axis=3)
     n_items = items.size
@@ -226,8 +233,8 @@ def posterior_quantile(
     """The q-quantile of each ability's posterior.
 
     With adaptive quadrature the posterior is continuous: its distribution function is integrated (Gauss-Legendre) and
-    solved for by Halley's steps from the normal approximation. With fixed nodes it is discrete: the first node at which the
-    accumulated weight reaches q, as published.
+    solved for by Halley's steps from the normal approximation. With fixed nodes it is discrete: the first node at which
+    the accumulated weight reaches q, as published.
     """
     if not isinstance(model.quadrature, AdaptiveGaussHermite):
         reached = jnp.cumsum(post.weight, axis=1) >= q - 8 * jnp.finfo(items.dtype).eps

@@ -1,13 +1,17 @@
-"""Counts as item response models read them, and when the joint likelihood of abilities and difficulties has a maximum."""
+"""Counts as item response models read them, and when the joint likelihood of abilities and difficulties has a
+maximum."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.fit import Status
+from jaxrank.fit import Fit, Status
 from jaxrank.statistics import Counts
 
 
@@ -47,6 +51,28 @@ def item_table(stat: Counts, keep_extreme: bool) -> ItemTable:
     )
 
 
+def explain_separation(stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str], remedy: str) -> str:
+    """Which models and questions have no finite joint estimate, and what to do; empty where that is not the trouble."""
+    if int(fit.status) not in (Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED):
+        return ""
+    parts = []
+    separated = np.asarray(fit.params["separated"])
+    right, total = np.asarray(stat.successes), np.asarray(stat.trials)
+    if separated.any() and not separated.all():
+        parts.append(f"models without a finite ability: {_some(models, separated)}")
+    for verb, extreme in (("passed", right.sum(0) == total.sum(0)), ("failed", right.sum(0) == 0)):
+        extreme = extreme & (total.sum(0) > 0)
+        if extreme.any() and len(questions):
+            parts.append(f"questions that every trial {verb}: {_some(questions, extreme)}")
+    parts.append(remedy)
+    return "; ".join(parts)
+
+
+def _some(names: Sequence[str], chosen: np.ndarray) -> str:
+    found = [str(names[i]) for i in np.flatnonzero(chosen)]
+    return ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "")
+
+
 def reported_difficulty(table: ItemTable, difficulty: Float[Array, " questions"]) -> Float[Array, " questions"]:
     """Difficulties with their limits: +inf where nobody succeeded, -inf where everybody did, NaN without trials."""
     limit = jnp.where(table.extreme > 0, -jnp.inf, jnp.where(table.extreme < 0, jnp.inf, jnp.nan))
@@ -57,15 +83,16 @@ def joint_existence(table: ItemTable) -> tuple[Int[Array, ""], Bool[Array, " mod
     """Status of the joint maximum likelihood estimate, and the models that keep it from being finite.
 
     Models and questions are the nodes of a graph; a success is an edge model -> question, a failure an edge question ->
-    model. The maximum is finite and unique exactly where every node reaches every other: otherwise a set of nodes exists
-    that never fails against the rest, and can move away without bound (Haberman 1977, Fischer 1981). Every model named
-    has only successes or only failures once the questions and models outside its own component are set apart.
+    model. The maximum is finite and unique exactly where every node reaches every other: otherwise a set of nodes
+    exists that never fails against the rest, and can move away without bound (Haberman 1977, Fischer 1981). Every model
+    named has only successes or only failures once the questions and models outside its own component are set apart.
     """
     succeeded, failed = table.successes > 0, table.failures > 0
     used = table.used
     n_models, n_questions = succeeded.shape
     start = (
-        jnp.arange(n_models) == jnp.argmax(jnp.minimum(jnp.sum(table.successes, axis=1), jnp.sum(table.failures, axis=1))),
+        jnp.arange(n_models)
+        == jnp.argmax(jnp.minimum(jnp.sum(table.successes, axis=1), jnp.sum(table.failures, axis=1))),
         jnp.zeros(n_questions, bool),
     )
 
@@ -95,8 +122,8 @@ def joint_existence(table: ItemTable) -> tuple[Int[Array, ""], Bool[Array, " mod
 def conditional_existence(table: ItemTable) -> Int[Array, ""]:
     """Status of the conditional maximum likelihood estimate of the difficulties.
 
-    It is finite and unique exactly where every question reaches every other by steps "some model succeeded on the one and
-    failed on the other" (Fischer 1981).
+    It is finite and unique exactly where every question reaches every other by steps "some model succeeded on the one
+    and failed on the other" (Fischer 1981).
     """
     succeeded, failed = table.successes > 0, table.failures > 0
     first = jnp.argmax(jnp.minimum(jnp.sum(table.successes, axis=0), jnp.sum(table.failures, axis=0)))

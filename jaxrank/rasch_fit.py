@@ -39,7 +39,11 @@ def fit_rasch(table: ItemTable, prior: Prior, centred: bool, alive: Any = True, 
             return value, (gradient, curvature), None
 
         found = levenberg_marquardt(
-            objective, lambda m, damping: _rasch_step(table, *m, damping, centred, hold), x, alive=alive, max_steps=3 * max_steps
+            objective,
+            lambda m, damping: _rasch_step(table, *m, damping, centred, hold),
+            x,
+            alive=alive,
+            max_steps=3 * max_steps,
         )
         x, steps = found.params, steps + found.steps
     return found._replace(steps=steps)
@@ -62,7 +66,9 @@ def _log_odds(table: ItemTable, axis: int) -> Array:
     return jnp.log((right + 0.5) / (wrong + 0.5))
 
 
-def _rasch_model(table: ItemTable, prior: Prior, x: tuple, smoothing: float, with_value: bool) -> tuple[Any, tuple, tuple]:
+def _rasch_model(
+    table: ItemTable, prior: Prior, x: tuple, smoothing: float, with_value: bool
+) -> tuple[Any, tuple, tuple]:
     theta, b = x
     eta = theta[:, None] - b[None, :]
     p = jax.nn.sigmoid(eta)
@@ -77,14 +83,18 @@ def _rasch_model(table: ItemTable, prior: Prior, x: tuple, smoothing: float, wit
     return value, gradient, curvature
 
 
-def _rasch_step(table: ItemTable, gradient: tuple, curvature: tuple, damping: Array, centred: bool, hold: bool) -> tuple:
+def _rasch_step(
+    table: ItemTable, gradient: tuple, curvature: tuple, damping: Array, centred: bool, hold: bool
+) -> tuple:
     """The Newton step. A sum of difficulties that the likelihood leaves free is fixed at no cost; one that a prior on
     theta would move is held by a multiplier (a second right side)."""
     (g, h), (rows, cross, columns) = gradient, curvature
     w = table.weight[:, None]
     right = (-g[:, None], -h[:, None])
     if hold:
-        right = tuple(jnp.concatenate([a, c], axis=1) for a, c in zip(right, (jnp.zeros_like(g)[:, None], w), strict=True))
+        right = tuple(
+            jnp.concatenate([a, c], axis=1) for a, c in zip(right, (jnp.zeros_like(g)[:, None], w), strict=True)
+        )
     x, y = solve_arrow(
         (rows * (1 + damping))[:, None, None],
         cross[:, None, :, None],

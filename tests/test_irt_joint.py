@@ -125,8 +125,9 @@ def test_case_E01_extreme_models():
     assert fit.status == Status.NO_FINITE_OPTIMUM
     np.testing.assert_array_equal(fit.params["separated"], [True, False, False, True])
     assert np.all(np.isnan(fit.scores))
-    with pytest.raises(jr.errors.NoFiniteOptimumError):
-        jr.fit(E01, "rasch")
+    names = ("best", "second", "third", "worst")
+    with pytest.raises(jr.errors.NoFiniteOptimumError, match=r"best, worst.*rasch_map"):
+        jr.fit(jr.Responses(E01, models=names), "rasch")
     fit = jr.fit(E01, "rasch_map", dtype="float64")
     np.testing.assert_array_equal(fit.ranks, [1, 2, 2, 4])
     np.testing.assert_allclose(fit.scores, -fit.scores[::-1], atol=1e-12)
@@ -235,7 +236,9 @@ def test_priors_against_a_general_optimiser(prior):
             eta = theta[:, None] - b
             return float((n * np.logaddexp(0, eta) - k * eta).sum() + float(prior.penalty(jnp.asarray(theta))))
 
-        best = minimize(cost, np.zeros(6), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-11, "maxiter": 20000})
+        best = minimize(
+            cost, np.zeros(6), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-11, "maxiter": 20000}
+        )
     np.testing.assert_allclose(fit.scores, best.x[:4], atol=2e-4)
 
 

@@ -98,9 +98,7 @@ def test_dynamic_models(tensor):
     for score in ("initial", "final", "gain", "mean"):
         fit = jr.fit(R, "dynamic_irt_growth", score=score, dtype="float64")
         np.testing.assert_allclose(fit.scores, values[f"dynamic_irt_growth_{score}"]["scores"], atol=1e-12)
-    np.testing.assert_allclose(
-        fit.params["difficulty"], values["dynamic_irt_growth_initial"]["difficulty"], atol=1e-12
-    )
+    np.testing.assert_allclose(fit.params["difficulty"], values["dynamic_irt_growth_initial"]["difficulty"], atol=1e-12)
     fit = jr.fit(R, "dynamic_irt_state_space", dtype="float64")
     np.testing.assert_allclose(fit.scores, values["dynamic_irt_state_space_final"]["scores"], atol=1e-12)
     np.testing.assert_allclose(fit.params["path"], values["dynamic_irt_state_space_final"]["path"], atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Names
 from typing import Any, ClassVar
 
 import jax
@@ -10,8 +11,8 @@ from jaxtyping import Array, Float
 
 from jaxrank.errors import OptionError
 from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.irt_table import ItemTable, item_table, joint_existence, reported_difficulty
-from jaxrank.ranker import Entry, Ranker, choice, number
+from jaxrank.irt_table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.ranker import Entry, Explains, Ranker, choice, number
 from jaxrank.rasch_fit import rasch_start
 from jaxrank.solve.arrow import solve_arrow
 from jaxrank.solve.damped import Minimum, self_concordant_newton
@@ -20,15 +21,16 @@ from jaxrank.statistics import Counts, Sequence
 SCORES = ("initial", "final", "mean", "gain")
 
 
-class GrowthIRT(Ranker):
+class GrowthIRT(Ranker, Explains):
     """Rasch abilities that grow or fall along a straight line over the trials.
 
-    **Model** Pr(R_lmn = 1) = sigmoid(theta0_l + theta1_l t_n - b_m), t_n = n / (N - 1) in [0, 1] over the trials n = 0 .. N-1 (0
-    where N = 1) [verhelst1993; hariri2026ranking, algorithm 8].
+    **Model** Pr(R_lmn = 1) = sigmoid(theta0_l + theta1_l t_n - b_m), t_n = n / (N - 1) in [0, 1] over the trials n = 0
+    .. N-1 (0 where N = 1) [verhelst1993; hariri2026ranking, algorithm 8].
     **Reads** the sequence of trials of binary outcomes.
     **Scores** a level of theta in log-odds, difficulties summing to 0.
-    **Fields** ``score``: "initial" theta0 (default, as published), "final" theta0 + theta1, "mean" theta0 + theta1 / 2, or "gain"
-    theta1.  ``slope_penalty``: weight of sum theta1^2 in the objective, > 0, default 0.01 as published.  ``max_steps``: default 100.
+    **Fields** ``score``: "initial" theta0 (default, as published), "final" theta0 + theta1, "mean" theta0 + theta1 / 2,
+    or "gain" theta1.  ``slope_penalty``: weight of sum theta1^2 in the objective, > 0, default 0.01 as published.
+    ``max_steps``: default 100.
     **Params** ``initial``, ``slope`` (L,), ``difficulty`` (M,), ``separated`` (L,).
     **Status** as `rasch`: the slopes are penalised, so a finite optimum exists under the same condition. ``MAX_STEPS``.
     **Departs** in nothing; the published code scores the final level unless told otherwise.
@@ -67,6 +69,9 @@ class GrowthIRT(Ranker):
         resolution = solver_resolution(jnp.concatenate([start, slope]))
         return Fit(levels[self.score], status, found.steps, resolution, params)
 
+    def explain(self, stat: Sequence, fit: Fit, models: Names, questions: Names) -> str:
+        return explain_separation(_counts(stat), fit, models, questions, "use dynamic_irt_state_space or rasch_map")
+
 
 class StateSpaceIRT(Ranker):
     """Rasch abilities that walk at random from trial to trial.
@@ -79,7 +84,8 @@ class StateSpaceIRT(Ranker):
     **Fields** ``score``: "final" (default), "initial", "mean" over the trials, or "gain" (final less initial).
     ``smoothness``: > 0, default 1.  ``anchor``: > 0, default 0.001.  ``max_steps``: default 100.
     **Params** ``path`` (L, N), ``difficulty`` (M,).
-    **Status** ``MAX_STEPS``. The anchor keeps every ability finite; questions that all trials passed or all failed are left out.
+    **Status** ``MAX_STEPS``. The anchor keeps every ability finite; questions that all trials passed or all failed are
+    left out.
     **Departs** in nothing.
     """
 
@@ -120,11 +126,14 @@ def _check_score(score: str) -> None:
 
 def _pooled(stat: Sequence, keep_extreme: bool) -> ItemTable:
     """Totals over the trials, as the Rasch model reads them."""
+    return item_table(_counts(stat), keep_extreme)
+
+
+def _counts(stat: Sequence) -> Counts:
     dtype = jnp.zeros(()).dtype
     count = lambda hit: jnp.sum(hit, axis=0).T.astype(dtype)
     right, wrong = count(stat.outcomes == 1), count(stat.outcomes == 0)
-    counts = Counts(jnp.stack([wrong, right], axis=-1), jnp.ones(right.shape[1], dtype), jnp.arange(2, dtype=dtype))
-    return item_table(counts, keep_extreme)
+    return Counts(jnp.stack([wrong, right], axis=-1), jnp.ones(right.shape[1], dtype), jnp.arange(2, dtype=dtype))
 
 
 def _fit(
@@ -138,7 +147,8 @@ def _fit(
 ) -> Minimum:
     """Abilities design @ x_l with a quadratic penalty on every x_l. Params: (x (L, width), difficulties (M,)).
 
-    ``hold``: the penalty depends on the place of the abilities, so the sum of difficulties is held at 0 by a multiplier.
+    ``hold``: the penalty depends on the place of the abilities, so the sum of difficulties is held at 0 by a
+    multiplier.
     """
     outcomes = jnp.transpose(stat.outcomes, (2, 0, 1))  # (L, N, M)
     dtype = design.dtype
@@ -179,9 +189,8 @@ def _held(s: Array, t: Array, w: Array) -> tuple[Array, Array]:
 _READS_ORDER = {
     "trial_order": "the order of the trials is what a dynamic model is about",
 }
-_TURNS = {"monotone": "a success late in the stream steepens the slope and can lower the initial level"}
 
 ENTRIES = (
-    Entry("dynamic_irt_growth", GrowthIRT, source="verhelst1993", published=True, exempt={**_READS_ORDER, **_TURNS}),
+    Entry("dynamic_irt_growth", GrowthIRT, source="verhelst1993", published=True, exempt=_READS_ORDER),
     Entry("dynamic_irt_state_space", StateSpaceIRT, source="verhelst1993", exempt=_READS_ORDER),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -11,25 +12,26 @@ from jaxrank.errors import OptionError
 from jaxrank.fit import Fit, Status, solver_resolution
 from jaxrank.irt_cells import probability
 from jaxrank.irt_joint_fit import JointModel, fit_joint
-from jaxrank.irt_table import item_table, joint_existence, reported_difficulty
+from jaxrank.irt_table import explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, Ranker, choice, number
+from jaxrank.ranker import Entry, Explains, Ranker, choice, number
 from jaxrank.rasch_fit import item_fit
 from jaxrank.statistics import Counts
 
 
-class TwoParameter(Ranker):
+class TwoParameter(Ranker, Explains):
     """Abilities under the 2PL model: questions differ in difficulty and in how sharply they tell models apart.
 
-    **Model** k_lm ~ Binomial(n_lm, sigmoid(a_m (theta_l - b_m))), a_m > 0 [birnbaum1968; hariri2026ranking, eq. 55]; joint
-    maximum likelihood, or with ``prior`` on theta the joint maximum a posteriori.
+    **Model** k_lm ~ Binomial(n_lm, sigmoid(a_m (theta_l - b_m))), a_m > 0 [birnbaum1968; hariri2026ranking, eq. 55];
+    joint maximum likelihood, or with ``prior`` on theta the joint maximum a posteriori.
     **Reads** counts of binary outcomes.
-    **Scores** theta, difficulties summing to 0. Stretching theta and b by s while dividing every a by s changes nothing in
-    the likelihood: the penalty on log a alone fixes the scale (with a prior, the two together).
+    **Scores** theta, difficulties summing to 0. Stretching theta and b by s while dividing every a by s changes nothing
+    in the likelihood: the penalty on log a alone fixes the scale (with a prior, the two together).
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
-    ``slope_penalty``: weight of sum (log a)^2 in the objective, > 0, default 0.01 as published.  ``n_starts``: 1 to 4 starting
-    points, the best end is kept, default 3.  ``details``: True adds item fit.  ``max_steps``: default 300.
-    **Params** ``difficulty``, ``discrimination`` (M,), ``objective`` (minus the penalised log-likelihood), ``separated``.
+    ``slope_penalty``: weight of sum (log a)^2 in the objective, > 0, default 0.01 as published.  ``n_starts``: 1 to 4
+    starting points, the best end is kept, default 3.  ``details``: True adds item fit.  ``max_steps``: default 300.
+    **Params** ``difficulty``, ``discrimination`` (M,), ``objective`` (minus the penalised log-likelihood),
+    ``separated``.
     **Status** as `Rasch`: the penalty keeps every a finite, so that a finite optimum exists under the same condition.
     ``MAX_STEPS``. The objective is not convex: "converged" is a local optimum, the best of the starts.
     **Departs** all-right and all-wrong questions are left out under a prior, where the published code refuses the data.
@@ -47,18 +49,21 @@ class TwoParameter(Ranker):
         model = JointModel(self.prior, self.slope_penalty, 0.0, False)
         return _fit(model, stat, self.n_starts, self.max_steps, self.details)
 
+    def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        return explain_separation(stat, fit, models, questions, "use rasch_2pl_map, mml_2pl, or a prior")
 
-class ThreeParameter(Ranker):
+
+class ThreeParameter(Ranker, Explains):
     """Abilities under the 3PL model: as 2PL, and a weak model still succeeds with a guessing probability.
 
-    **Model** k_lm ~ Binomial(n_lm, c_m + (1 - c_m) sigmoid(a_m (theta_l - b_m))) [birnbaum1968; hariri2026ranking, eq. 56],
-    c_m in [0, 0.5] through c = 0.5 sigmoid(g).
+    **Model** k_lm ~ Binomial(n_lm, c_m + (1 - c_m) sigmoid(a_m (theta_l - b_m))) [birnbaum1968; hariri2026ranking, eq.
+    56], c_m in [0, 0.5] through c = 0.5 sigmoid(g).
     **Reads** counts of binary outcomes.
     **Scores** as `TwoParameter`.
     **Status** as `TwoParameter`; without a prior an ability can also run off below the guessing probabilities on
     connected data: ``NO_FINITE_OPTIMUM`` where a model is left with less than 1e-5 of information a trial.
-    **Fields** as `TwoParameter`, and ``guessing``: a number in (0, 1) fixes c for all questions, None (default) estimates it;
-    ``guessing_penalty``: weight of sum g^2, default 0.1 as published, which pulls c towards 1/4.
+    **Fields** as `TwoParameter`, and ``guessing``: a number in (0, 1) fixes c for all questions, None (default)
+    estimates it; ``guessing_penalty``: weight of sum g^2, default 0.1 as published, which pulls c towards 1/4.
     **Params** also ``guessing`` (M,).
     **Departs** as `TwoParameter`.
     """
@@ -80,6 +85,9 @@ class ThreeParameter(Ranker):
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         model = JointModel(self.prior, self.slope_penalty, self.guessing_penalty, self.guessing is None, self.guessing)
         return _fit(model, stat, self.n_starts, self.max_steps, self.details)
+
+    def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        return explain_separation(stat, fit, models, questions, "use rasch_3pl_map, mml_3pl, or a prior")
 
 
 def _fit(model: JointModel, stat: Counts, n_starts: int, max_steps: int, details: bool) -> Fit:

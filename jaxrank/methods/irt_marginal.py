@@ -22,20 +22,23 @@ from jaxrank.statistics import Counts
 class RaschMarginal(Ranker, HasStandardErrors):
     """Rasch abilities as posterior means, difficulties by marginal maximum likelihood.
 
-    **Model** k_lm ~ Binomial(n_lm, sigmoid(theta_l - b_m)), theta_l ~ N(0, 1) [bockaitkin1981; hariri2026ranking, algorithm 7].
+    **Model** k_lm ~ Binomial(n_lm, sigmoid(theta_l - b_m)), theta_l ~ N(0, 1) [bockaitkin1981; hariri2026ranking,
+    algorithm 7].
     **Reads** counts of binary outcomes. A question drawn twice counts twice.
-    **Scores** posterior mean (EAP) of theta, or with ``quantile`` q the q-quantile of its posterior, in log-odds; not centred:
-    the prior N(0, 1) fixes the place. With complete data the order is that of the total scores, ties included.
-    **Fields** ``quadrature``: `AdaptiveGaussHermite` (default, 15 nodes) or `GaussHermite` (21 nodes is the published setting),
-    from `jaxrank.solve.quadrature`. Fixed nodes tie models: with many trials each posterior is narrower than the gap between
-    nodes (0.68) and collapses onto one, so that models between the same two nodes get nearly or exactly the same score, and a
-    quantile is always one of the nodes.  ``quantile``: None (default) or a number in (0, 1).  ``details``: True adds standard
-    errors of the difficulties and item fit.  ``max_steps``: default 200.
+    **Scores** posterior mean (EAP) of theta, or with ``quantile`` q the q-quantile of its posterior, in log-odds; not
+    centred: the prior N(0, 1) fixes the place. With complete data the order is that of the total scores, ties included.
+    **Fields** ``quadrature``: `AdaptiveGaussHermite` (default, 11 nodes) or `GaussHermite` (21 nodes is the published
+    setting), from `jaxrank.solve.quadrature`. Fixed nodes tie models: with many trials each posterior is narrower than
+    the gap between nodes (0.68) and collapses onto one, so that models between the same two nodes get nearly or exactly
+    the same score, and a quantile is always one of the nodes.  ``quantile``: None (default) or a number in (0, 1).
+    ``details``: True adds standard errors of the difficulties and item fit.  ``max_steps``: default 200.
     **Params** ``difficulty`` (M,), ``sd`` (L,) posterior standard deviations, ``log_likelihood`` (marginal, no binomial
-    coefficients), ``aic``, ``bic`` (sample size L); with ``details`` ``difficulty_se``, ``infit``, ``outfit`` (at the EAP).
-    **Status** ``MAX_STEPS``. Questions that all trials passed or all failed are left out and reported with their infinite
-    difficulty; a model without trials has the prior as its posterior.
-    **Departs** the published code stops after 20 EM steps and centres the difficulties, which contradicts the prior's mean 0.
+    coefficients), ``aic``, ``bic`` (sample size L); with ``details`` ``difficulty_se``, ``infit``, ``outfit`` (at the
+    EAP).
+    **Status** ``MAX_STEPS``. Questions that all trials passed or all failed are left out and reported with their
+    infinite difficulty; a model without trials has the prior as its posterior.
+    **Departs** the published code stops after 20 EM steps and centres the difficulties, which contradicts the prior's
+    mean 0.
     """
 
     statistic: ClassVar[type] = Counts
@@ -62,14 +65,14 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
     birnbaum1968].
     **Reads** counts of binary outcomes.
     **Scores** as `RaschMarginal`; every a is positive, so a higher score always means more success.
-    **Fields** as `RaschMarginal`, and priors, each None (flat) or (mean, standard deviation): ``slope_prior`` normal on log a,
-    default (0, 1); ``intercept_prior`` normal on d, default None.
-    **Params** ``difficulty``, ``discrimination``, ``intercept`` (M,), ``sd``, ``log_likelihood``, ``aic``, ``bic``; with
-    ``details`` ``difficulty_se``, ``discrimination_se``, ``intercept_se``, ``infit``, ``outfit``.
+    **Fields** as `RaschMarginal`, and priors, each None (flat) or (mean, standard deviation): ``slope_prior`` normal on
+    log a, default (0, 1); ``intercept_prior`` normal on d, default None.
+    **Params** ``difficulty``, ``discrimination``, ``intercept`` (M,), ``sd``, ``log_likelihood``, ``aic``, ``bic``;
+    with ``details`` ``difficulty_se``, ``discrimination_se``, ``intercept_se``, ``infit``, ``outfit``.
     **Status** as `RaschMarginal`. With a flat slope prior a question that orders few models perfectly has no finite a:
     ``MAX_STEPS``.
-    **Departs** from plain marginal maximum likelihood in the weak default prior on log a, which keeps it finite for as few
-    models as a benchmark has.
+    **Departs** from plain marginal maximum likelihood in the weak default prior on log a, which keeps it finite for as
+    few models as a benchmark has.
     """
 
     statistic: ClassVar[type] = Counts
@@ -99,8 +102,8 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     bockaitkin1981].
     **Reads** counts of binary outcomes.
     **Scores** as `RaschMarginal`.
-    **Fields** as `TwoParameterMarginal`, and ``guessing_prior``: normal on logit c, default (logit 0.2, 0.5); ``guessing``: a
-    number in (0, 1) fixes c for all questions, None (default) estimates it.
+    **Fields** as `TwoParameterMarginal`, and ``guessing_prior``: normal on logit c, default (logit 0.2, 0.5);
+    ``guessing``: a number in (0, 1) fixes c for all questions, None (default) estimates it.
     **Params** as `TwoParameterMarginal`, and ``guessing`` (M,), with ``details`` ``guessing_se``.
     **Status** as `RaschMarginal`.
     **Departs** from plain marginal maximum likelihood in the priors: without one on c the model is hardly identified.
@@ -141,7 +144,9 @@ def _fit(model: MarginalModel, stat: Counts, quantile: Any, details: bool, max_s
     items, mode = found.params, found.memory
     _, post = posterior(model, table, items, mode)
     mean = post.mean
-    scores = mean if quantile is None else posterior_quantile(model, table, items, post, jnp.asarray(quantile, mean.dtype))
+    scores = (
+        mean if quantile is None else posterior_quantile(model, table, items, post, jnp.asarray(quantile, mean.dtype))
+    )
     log_likelihood = jnp.sum(post.log_marginal)
     n_params = model.depth * jnp.sum(table.used)
     d = items[:, 0]

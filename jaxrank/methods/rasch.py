@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -10,32 +11,32 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.irt_table import ItemTable, item_table, joint_existence, reported_difficulty
+from jaxrank.irt_table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.ranker import Entry, Explains, HasStandardErrors, Ranker, choice
 from jaxrank.rasch_fit import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
 from jaxrank.statistics import Counts
 
 
-class Rasch(Ranker, HasStandardErrors):
+class Rasch(Ranker, HasStandardErrors, Explains):
     """Rasch abilities, estimated together with the difficulties of the questions.
 
     **Model** k_lm ~ Binomial(n_lm, sigmoid(theta_l - b_m)) [rasch1960; hariri2026ranking, eq. 54]; joint maximum
     likelihood, or with ``prior`` the joint maximum a posteriori.
     **Reads** counts of binary outcomes. A question drawn twice counts twice.
-    **Scores** theta in log-odds, on the scale where the difficulties of the questions in use sum to 0. With complete data
-    their order is that of the total scores, ties included.
+    **Scores** theta in log-odds, on the scale where the difficulties of the questions in use sum to 0. With complete
+    data their order is that of the total scores, ties included.
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
     ``centred``: difficulties sum to 0 (default True); False, with a proper prior only, leaves their place to the prior.
     ``details``: True adds standard errors and item fit; default False.  ``max_steps``: Newton steps, default 100.
-    **Params** ``difficulty`` (M,), ``log_likelihood`` (no binomial coefficients), ``separated`` (L,) models that have no
-    finite estimate; with ``details`` ``ability_se``, ``difficulty_se``, ``infit``, ``outfit``.
-    **Status** flat prior: ``NO_FINITE_OPTIMUM`` where a model or a question (or a group of them) is all right or all wrong
-    against the rest, decided exactly on the graph of successes and failures; ``DISCONNECTED``. With a proper prior the
-    optimum always exists: questions that all trials passed or all failed are left out, and reported with an infinite
-    difficulty. ``MAX_STEPS``.
-    **Departs** the published code refuses data with an all-right or all-wrong question also under a prior; here they are
-    left out, which is the limit of their estimate.
+    **Params** ``difficulty`` (M,), ``log_likelihood`` (no binomial coefficients), ``separated`` (L,) models that have
+    no finite estimate; with ``details`` ``ability_se``, ``difficulty_se``, ``infit``, ``outfit``.
+    **Status** flat prior: ``NO_FINITE_OPTIMUM`` where a model or a question (or a group of them) is all right or all
+    wrong against the rest, decided exactly on the graph of successes and failures; ``DISCONNECTED``. With a proper
+    prior the optimum always exists: questions that all trials passed or all failed are left out, and reported with an
+    infinite difficulty. ``MAX_STEPS``.
+    **Departs** the published code refuses data with an all-right or all-wrong question also under a prior; here they
+    are left out, which is the limit of their estimate.
     """
 
     statistic: ClassVar[type] = Counts
@@ -69,6 +70,9 @@ class Rasch(Ranker, HasStandardErrors):
         b = jnp.where(table.used, fit.params["difficulty"], 0)
         return rasch_standard_errors(table, self.prior, fit.scores, b, self._is_centred)[0]
 
+    def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        return explain_separation(stat, fit, models, questions, "use rasch_map, rasch_mml, or a prior")
+
     @property
     def _is_centred(self) -> bool:
         return self.centred or not self.prior.proper
@@ -76,7 +80,11 @@ class Rasch(Ranker, HasStandardErrors):
     def _prepare(self, stat: Counts) -> tuple[ItemTable, Array, Array]:
         if self.prior.proper:
             n_models = stat.trials.shape[0]
-            return item_table(stat, keep_extreme=False), jnp.asarray(Status.CONVERGED, jnp.int32), jnp.zeros(n_models, bool)
+            return (
+                item_table(stat, keep_extreme=False),
+                jnp.asarray(Status.CONVERGED, jnp.int32),
+                jnp.zeros(n_models, bool),
+            )
         table = item_table(stat, keep_extreme=True)
         status, separated = joint_existence(table)
         return table, status, separated

@@ -19,17 +19,17 @@ from jaxrank.statistics import Counts
 class RaschConditional(Ranker, HasStandardErrors):
     """Rasch abilities at difficulties estimated from the results given every model's total score.
 
-    **Model** k_lm ~ Binomial(n_lm, sigmoid(theta_l - b_m)); b maximises prod_l Pr(k_l | sum_m k_lm), which is free of theta
-    and therefore consistent as models are added, unlike the joint estimate [andersen1970]; then theta_l by Warm's weighted
-    likelihood at these b [warm1989], which is finite for every total.
+    **Model** k_lm ~ Binomial(n_lm, sigmoid(theta_l - b_m)); b maximises prod_l Pr(k_l | sum_m k_lm), which is free of
+    theta and therefore consistent as models are added, unlike the joint estimate [andersen1970]; then theta_l by Warm's
+    weighted likelihood at these b [warm1989], which is finite for every total.
     **Reads** counts of binary outcomes, whole numbers of trials.
     **Scores** theta in log-odds, difficulties summing to 0. With complete data the order is that of the total scores.
     **Fields** ``details``: True adds standard errors of the difficulties and item fit.  ``max_steps``: default 100.
     **Params** ``difficulty`` (M,), ``log_likelihood`` (conditional, no binomial coefficients); with ``details``
     ``difficulty_se``, ``infit``, ``outfit``.
-    **Status** ``NO_FINITE_OPTIMUM`` where some questions are separated from the others (no model failed there and succeeded
-    here) [fischer1981], ``DISCONNECTED``, ``MAX_STEPS``. Questions that all trials passed or all failed are left out and reported
-    with their infinite difficulty.
+    **Status** ``NO_FINITE_OPTIMUM`` where some questions are separated from the others (no model failed there and
+    succeeded here) [fischer1981], ``DISCONNECTED``, ``MAX_STEPS``. Questions that all trials passed or all failed are
+    left out and reported with their infinite difficulty.
     **Departs** the symmetric functions are computed as contour integrals, exact to rounding, instead of by recursion.
     """
 
@@ -56,7 +56,13 @@ class RaschConditional(Ranker, HasStandardErrors):
             se = jnp.sqrt(jnp.diagonal(conditional_covariance(table, b, found.memory)))
             params["difficulty_se"] = blank(jnp.where(table.used, se, jnp.nan))
             params |= item_fit(table, jax.nn.sigmoid(scores[:, None] - b[None, :]))
-        return Fit(scores, jnp.where(lost, status, found.status).astype(jnp.int32), found.steps, solver_resolution(scores), params)
+        return Fit(
+            scores,
+            jnp.where(lost, status, found.status).astype(jnp.int32),
+            found.steps,
+            solver_resolution(scores),
+            params,
+        )
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         table = item_table(stat, keep_extreme=False)

@@ -26,8 +26,8 @@ def solve_arrow(
     """(x, y) with ``[[rows, cross], [cross', columns + c tie tie']] [x, y] = [row_right, column_right]``.
 
     The whole must be positive definite; NaN where it is not. ``tie`` w, if given, adds c w w' to the column block,
-    c on the scale of the curvature: for a system that is singular along a direction v with w.v > 0 to which the right side
-    is orthogonal, the solution then is the one with w.y = 0.
+    c on the scale of the curvature: for a system that is singular along a direction v with w.v > 0 to which the right
+    side is orthogonal, the solution then is the one with w.y = 0.
     """
     n_rows, width, n_columns, depth = cross.shape
     n_right = row_right.shape[-1]

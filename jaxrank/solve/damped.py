@@ -31,9 +31,9 @@ def self_concordant_newton(
     """Newton's method for logistic likelihoods with quadratic penalties, which needs no value of the objective.
 
     ``step(x) -> (s, r)``: the Newton step at x, and the largest change r of any linear predictor along it. Such an
-    objective f has |f'''| <= r f'' along s, and a step of length log(1 + r) / r decreases it (Bach 2010, "Self-concordant
-    analysis for logistic regression"); near the optimum that length tends to 1. Stops when a step is at most
-    sqrt(machine epsilon) of 1 + the largest parameter; that step is still taken.
+    objective f has |f'''| <= r f'' along s, and a step of length log(1 + r) / r decreases it (Bach 2010,
+    "Self-concordant analysis for logistic regression"); near the optimum that length tends to 1. Stops when a step is
+    at most sqrt(machine epsilon) of 1 + the largest parameter; that step is still taken.
     """
     alive = jnp.asarray(alive)
     tolerance = jnp.sqrt(jnp.finfo(jax.tree.leaves(start)[0].dtype).eps)
@@ -74,8 +74,8 @@ def levenberg_marquardt(
     curvature with this damping (times its diagonal, added) is not positive definite. A step that does not lower
     the value is taken back and the damping grows; after a good one it shrinks to nothing, which leaves Newton's method.
 
-    Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a quarter of
-    eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
+    Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
+    quarter of eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
     """
     alive = jnp.asarray(alive)
     dtype = jax.tree.leaves(start)[0].dtype

@@ -1,4 +1,5 @@
-"""Gauss-Hermite quadrature against the standard normal density, with nodes fixed or moved to where an integrand lies."""
+"""Gauss-Hermite quadrature against the standard normal density, with nodes fixed or moved to where an integrand
+lies."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from jaxrank.errors import OptionError
 
 
 class Quadrature(eqx.Module):
-    """A rule with ``n`` nodes, 3 or more: ``nodes`` x and ``weights`` w with sum w f(x) = the mean of f(X), X ~ N(0, 1)."""
+    """A rule with ``n`` nodes, 3 or more: ``nodes`` x and ``weights`` w with sum w f(x) = the mean of f(X), X ~ N(0,
+    1)."""
 
     n: eqx.AbstractVar[int]
 
@@ -27,8 +29,8 @@ class Quadrature(eqx.Module):
 
 
 class GaussHermite(Quadrature):
-    """The same nodes for every model. Where a posterior is narrower than the gap between nodes (0.68 in the middle for 21),
-    it collapses onto one of them, and different models get the same ability."""
+    """The same nodes for every model. Where a posterior is narrower than the gap between nodes (0.68 in the middle for
+    21), it collapses onto one of them, and different models get the same ability."""
 
     n: int = eqx.field(default=21, static=True)
 
@@ -36,4 +38,4 @@ class GaussHermite(Quadrature):
 class AdaptiveGaussHermite(Quadrature):
     """Nodes at each model's posterior mode, in units of the standard deviation that the curvature there gives."""
 
-    n: int = eqx.field(default=15, static=True)
+    n: int = eqx.field(default=11, static=True)
