@@ -6,31 +6,45 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from jaxrank.solve.lanes import lanes
+
 _WORD = 32
 
 
 def reachability(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
     """Transitive and reflexive closure: ``out[i, j]`` when a path of zero or more edges leads from i to j.
 
-    Warshall's algorithm on rows packed into 32-bit words, L steps of L * ceil(L / 32) words.
+    Warshall's algorithm on rows packed into 32-bit words, L steps of L * ceil(L / 32) words; nothing is done for a batch
+    of graphs in which every pair of nodes is linked both ways.
     """
-    n = edges.shape[0]
+    return _closure(edges)
+
+
+def _closure_lanes(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nodes lanes"]:
+    loops = edges | jnp.eye(edges.shape[0], dtype=bool)[..., None]
+    return jax.lax.cond(jnp.all(loops), lambda e: e, _warshall, loops)
+
+
+_closure = lanes(_closure_lanes)
+
+
+def _warshall(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nodes lanes"]:
+    n, _, n_lanes = edges.shape
     n_words = -(-n // _WORD)
-    padded = jnp.pad(edges | jnp.eye(n, dtype=bool), ((0, 0), (0, n_words * _WORD - n)))
-    shifts = jnp.arange(_WORD, dtype=jnp.uint32)
-    words = jnp.sum(
-        padded.reshape(n, n_words, _WORD).astype(jnp.uint32) << shifts[None, None, :], axis=-1, dtype=jnp.uint32
-    ).T
+    padded = jnp.pad(edges, ((0, 0), (0, n_words * _WORD - n), (0, 0)))
+    shifts = jnp.arange(_WORD, dtype=jnp.uint32)[:, None]
+    bits = padded.reshape(n, n_words, _WORD, n_lanes).astype(jnp.uint32)
+    words = jnp.sum(bits << shifts[None, None], axis=2, dtype=jnp.uint32)  # (n, words, lanes): what a node reaches
 
     def through(k: Array, words: Array) -> Array:
-        row = jax.lax.dynamic_slice_in_dim(words, k, 1, axis=1)  # what k reaches
-        own = jax.lax.dynamic_index_in_dim(words, k // _WORD, 0, keepdims=False)
-        has = (own >> (k % _WORD).astype(jnp.uint32)) & 1  # who reaches k
-        return words | jnp.where(has[None, :] > 0, row, jnp.uint32(0))
+        row = jax.lax.dynamic_slice_in_dim(words, k, 1, axis=0)
+        own = jax.lax.dynamic_slice_in_dim(words, k // _WORD, 1, axis=1)
+        reaches_k = (own >> (k % _WORD).astype(jnp.uint32)) & 1
+        return words | jnp.where(reaches_k > 0, row, jnp.uint32(0))
 
     words = jax.lax.fori_loop(0, n, through, words)
-    bits = (words.T[:, :, None] >> shifts[None, None, :]) & 1
-    return bits.reshape(n, -1)[:, :n] > 0
+    reached = (words[:, :, None] >> shifts[None, None]) & 1
+    return reached.reshape(n, -1, n_lanes)[:, :n] > 0
 
 
 def strong_components(reach: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:

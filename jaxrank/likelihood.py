@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.priors import Prior
-from jaxrank.solve.linear import inverse_spd, solve_spd
+from jaxrank.solve.lanes import lanes
+from jaxrank.solve.linear import inverse_spd, solve_spd, solve_spd_lanes
 from jaxrank.solve.newton import Newton, Solution
 
 
@@ -19,9 +21,12 @@ class Likelihood(eqx.Module):
     """A likelihood of one strength per model, theta (L,), and ``n_extra`` further parameters, as one flat vector.
 
     Theta enters through differences only: it is kept at mean zero within each group of models that the data compare.
+
+    **laned**: True where ``parts`` and ``start`` also take arrays with lanes in their last axis (`jaxrank.solve.lanes`).
     """
 
     statistic: ClassVar[type]
+    laned: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -54,6 +59,17 @@ def maximise(
     ``together[i, j]``: the models whose differences the data determine; theta has mean zero in each such group (with a
     proper prior that is everyone). ``alive`` False: no finite optimum, nothing is done.
     """
+    problem = (likelihood, prior, stat, together, jnp.asarray(alive))
+    if not likelihood.laned:
+        return _maximise(solver, *problem)
+    arrays, rest = eqx.partition(problem, lambda x: isinstance(x, jax.Array | np.ndarray))
+    return lanes(lambda a: _maximise(solver, *eqx.combine(a, rest)))(arrays)
+
+
+def _maximise(
+    solver: Newton, likelihood: Likelihood, prior: Prior, stat: Any, together: Array, alive: Array
+) -> Solution:
+    """`maximise` for single arrays, or for arrays with lanes in their last axis."""
     n_models = together.shape[0]
     start = likelihood.start(stat)
     gauge = _gauge(together, start)
@@ -62,19 +78,18 @@ def maximise(
         def objective(x: Array) -> tuple[Array, Array, Array]:
             value, gradient, curvature = likelihood.parts(x, stat)
             if prior.proper:
-                t = x[:n_models] - jnp.mean(x[:n_models])
-                value = value + prior.penalty(t, smoothing)
+                t = x[:n_models] - jnp.mean(x[:n_models], axis=0, keepdims=True)
                 slope = prior.slope(t, smoothing)
-                bend = prior.bend(t, smoothing)
-                spread = jnp.diag(bend) - (bend[:, None] + bend[None, :] - jnp.mean(bend)) / n_models
-                gradient = gradient.at[:n_models].add(slope - jnp.mean(slope))
-                curvature = curvature.at[:n_models, :n_models].add(spread)
+                value = value + prior.penalty(t, smoothing)
+                gradient = gradient.at[:n_models].add(slope - jnp.mean(slope, axis=0, keepdims=True))
+                curvature = curvature.at[:n_models, :n_models].add(_centred(prior.bend(t, smoothing)))
             return value, gradient, curvature
 
         return objective
 
     def solve(curvature: Array, gradient: Array) -> Array:
-        return solve_spd(curvature + _scale(curvature) * gauge, gradient)
+        fixed = curvature + _scale(curvature)[None, None] * gauge
+        return solve_spd(fixed, gradient) if gradient.ndim == 1 else solve_spd_lanes(fixed, gradient[:, None])[:, 0]
 
     if len(prior.smoothings) == 1:
         return solver(objective_at(prior.smoothings[0]), start, alive, solve)
@@ -84,7 +99,7 @@ def maximise(
         return solution.params, (solution.status, solution.steps)
 
     params, (status, steps) = jax.lax.scan(stage, start, jnp.asarray(prior.smoothings, start.dtype))
-    return Solution(params, status[-1], jnp.sum(steps))
+    return Solution(params, status[-1], jnp.sum(steps, axis=0))
 
 
 def covariance(
@@ -95,21 +110,37 @@ def covariance(
     _, _, curvature = likelihood.parts(params, stat)
     if prior.proper:
         bend = prior.bend(params[:n_models] - jnp.mean(params[:n_models]), prior.smoothings[-1])
-        spread = jnp.diag(bend) - (bend[:, None] + bend[None, :] - jnp.mean(bend)) / n_models
-        curvature = curvature.at[:n_models, :n_models].add(spread)
+        curvature = curvature.at[:n_models, :n_models].add(_centred(bend))
     gauge = _gauge(together, params)
     scale = _scale(curvature)
     return inverse_spd(curvature + scale * gauge) - gauge / scale
 
 
+def _centred(bend: Array) -> Array:
+    """Curvature of a penalty with second derivatives ``bend`` at centred parameters: P diag(bend) P."""
+    n = bend.shape[0]
+    mean = jnp.mean(bend, axis=0, keepdims=True)
+    return diagonal_matrix(bend) - (bend[:, None] + bend[None, :] - mean[None]) / n
+
+
+def diagonal_matrix(entries: Float[Array, "n *lanes"]) -> Float[Array, "n n *lanes"]:
+    on = identity(entries.shape[0], entries.ndim + 1)
+    return jnp.where(on, entries[:, None], 0)
+
+
+def identity(n: int, ndim: int) -> Bool[Array, "n n ..."]:
+    """True on the diagonal of the first two axes."""
+    return jnp.eye(n, dtype=bool).reshape(n, n, *(1,) * (ndim - 2))
+
+
 def _gauge(together: Array, like: Array) -> Array:
-    """(n, n): the projector onto constants within each group, zero on the extra parameters."""
+    """(n, n, *lanes): the projector onto constants within each group, zero on the extra parameters."""
     projector = together / jnp.sum(together, axis=1, keepdims=True)
     pad = like.shape[0] - together.shape[0]
-    return jnp.pad(projector.astype(like.dtype), ((0, pad), (0, pad)))
+    return jnp.pad(projector.astype(like.dtype), ((0, pad), (0, pad), *((0, 0),) * (together.ndim - 2)))
 
 
 def _scale(curvature: Array) -> Array:
     """Size of the curvature, so that the gauge does not worsen the condition."""
-    size = jnp.mean(jnp.diagonal(curvature))
+    size = jnp.mean(jnp.diagonal(curvature, axis1=0, axis2=1), axis=-1)
     return jnp.where((size > 0) & jnp.isfinite(size), size, 1)

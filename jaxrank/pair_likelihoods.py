@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.graph import reachability
-from jaxrank.likelihood import Likelihood
+from jaxrank.likelihood import Likelihood, identity
 from jaxrank.ranker import number
+from jaxrank.solve.lanes import lanes
 from jaxrank.statistics import Pairs
 
 
@@ -18,6 +18,7 @@ class BradleyTerryLikelihood(Likelihood):
     """Pr(i > j) = sigmoid(theta_i - theta_j); ties are not read [bradleyterry1952]."""
 
     statistic: ClassVar[type] = Pairs
+    laned: ClassVar[bool] = True
 
     @property
     def n_extra(self) -> int:
@@ -27,7 +28,7 @@ class BradleyTerryLikelihood(Likelihood):
         return jnp.sum(stat.wins * jax.nn.log_sigmoid(_differences(params)))
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
-        return _one_sided(params, stat.wins, 0.0)[:3]
+        return _one_sided(params, stat.wins, jnp.zeros_like(params[0]))[:3]
 
     def start(self, stat: Pairs) -> Array:
         return log_odds(stat.wins)
@@ -41,6 +42,7 @@ class RaoKupperLikelihood(Likelihood):
     """
 
     statistic: ClassVar[type] = Pairs
+    laned: ClassVar[bool] = True
     kappa: Any = number(None)
 
     @property
@@ -57,34 +59,34 @@ class RaoKupperLikelihood(Likelihood):
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         theta, tau = self._split(params)
         value, gradient, curvature, q, bent = _one_sided(theta, stat.wins + stat.ties, tau)
-        n_ties = jnp.sum(stat.ties) / 2
+        n_ties = _total(stat.ties) / 2
         growth = jnp.expm1(2 * tau)
         value = value - jnp.where(n_ties > 0, n_ties * _log_or_infinity(growth), 0)
         if self.n_extra == 0:
             return value, gradient, curvature
-        by_tau = jnp.sum(q) - n_ties * 2 * (1 + 1 / growth)
-        twice = jnp.sum(bent) + n_ties * 4 * (1 + growth) / growth**2
+        by_tau = _total(q) - n_ties * 2 * (1 + 1 / growth)
+        twice = _total(bent) + n_ties * 4 * (1 + growth) / growth**2
         cross = jnp.sum(bent, axis=0) - jnp.sum(bent, axis=1)
         # No ties: the likelihood is highest at kappa = 1, the border; tau is held there.
         none = n_ties <= 0
         return (
-            jnp.where(none, _one_sided(theta, stat.wins, tau)[0], value),
-            jnp.append(gradient, jnp.where(none, 0, by_tau)),
-            _bordered(curvature, jnp.where(none, 0, cross), jnp.where(none, 1, twice)),
+            jnp.where(none, _one_sided(theta, stat.wins, jnp.zeros_like(tau))[0], value),
+            jnp.concatenate([gradient, jnp.where(none, 0, by_tau)[None]]),
+            _bordered(curvature, jnp.where(none[None], 0, cross), jnp.where(none, 1, twice)),
         )
 
     def start(self, stat: Pairs) -> Array:
         theta = log_odds(stat.wins + stat.ties / 2)
         if self.n_extra == 0:
             return theta
-        n_ties, n_wins = jnp.sum(stat.ties) / 2, jnp.sum(stat.wins)
+        n_ties, n_wins = _total(stat.ties) / 2, _total(stat.wins)
         share = n_ties / jnp.maximum(n_ties + n_wins, 1)
         tau = jnp.log((1 + share) / jnp.maximum(1 - share, 0.01))  # exact for equal strengths
-        return jnp.append(theta, jnp.where(n_ties > 0, tau, 0))
+        return jnp.concatenate([theta, jnp.where(n_ties > 0, tau, 0)[None]])
 
     def _split(self, params: Array) -> tuple[Array, Array]:
         if self.kappa is not None:
-            return params, jnp.log(jnp.asarray(self.kappa, params.dtype))
+            return params, jnp.broadcast_to(jnp.log(jnp.asarray(self.kappa, params.dtype)), params.shape[1:])
         return params[:-1], params[-1]
 
 
@@ -92,6 +94,7 @@ class DavidsonLikelihood(Likelihood):
     """Pr(i > j) and Pr(tie) in the ratio pi_i : nu sqrt(pi_i pi_j), nu estimated; last parameter log nu [davidson1970]."""
 
     statistic: ClassVar[type] = Pairs
+    laned: ClassVar[bool] = True
 
     @property
     def n_extra(self) -> int:
@@ -99,59 +102,70 @@ class DavidsonLikelihood(Likelihood):
 
     def log_prob(self, params: Array, stat: Pairs) -> Array:
         d, eta = _differences(params[:-1]), params[-1]
-        log_z = self._log_z(d, eta, stat)
+        log_z, _, _ = self._shares(d, eta, stat)
         n_ties = jnp.sum(stat.ties) / 2
         return jnp.sum(stat.wins * d) / 2 + jnp.where(n_ties > 0, n_ties * eta, 0) - jnp.sum(stat.total * log_z) / 2
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         d, eta = _differences(params[:-1]), params[-1]
         total = stat.total
-        n_ties = jnp.sum(stat.ties) / 2
+        n_ties = _total(stat.ties) / 2
         some = n_ties > 0
-        log_z = self._log_z(d, eta, stat)
-        win = jnp.exp(d / 2 - log_z)
-        tie = jnp.where(some, jnp.exp(eta - log_z), 0)
+        log_z, win, tie = self._shares(d, eta, stat)
         lead = 2 * win - 1 + tie  # Pr(i > j) - Pr(j > i)
-        value = jnp.sum(total * log_z) / 2 - jnp.sum(stat.wins * d) / 2 - jnp.where(some, n_ties * eta, 0)
-        gradient = jnp.sum(total * lead - (stat.wins - stat.wins.T), axis=1) / 2
-        by_eta = jnp.where(some, jnp.sum(total * tie) / 2 - n_ties, 0)
+        value = _total(total * log_z) / 2 - _total(stat.wins * d) / 2 - jnp.where(some, n_ties * eta, 0)
+        gradient = jnp.sum(total * lead - (stat.wins - jnp.swapaxes(stat.wins, 0, 1)), axis=1) / 2
+        by_eta = jnp.where(some, _total(total * tie) / 2 - n_ties, 0)
         bent = total * ((1 - tie) - lead**2) / 4
         cross = -jnp.sum(total * lead * tie, axis=1) / 2
-        twice = jnp.where(some, jnp.sum(total * tie * (1 - tie)) / 2, 1)
+        twice = jnp.where(some, _total(total * tie * (1 - tie)) / 2, 1)
         curvature = _bordered(_laplacian(bent), cross, twice)
-        return value, jnp.append(gradient, by_eta), curvature
+        return value, jnp.concatenate([gradient, by_eta[None]]), curvature
 
     def start(self, stat: Pairs) -> Array:
-        n_ties, n_wins = jnp.sum(stat.ties) / 2, jnp.sum(stat.wins)
+        n_ties, n_wins = _total(stat.ties) / 2, _total(stat.wins)
         eta = jnp.log(2 * jnp.maximum(n_ties, 0.5) / jnp.maximum(n_wins, 0.5))  # exact for equal strengths
-        return jnp.append(log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0))
+        return jnp.concatenate([log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0)[None]])
 
-    def _log_z(self, d: Array, eta: Array, stat: Pairs) -> Array:
-        # Symmetric in +-d to the last bit, so that mirrored pairs and twins get equal numbers.
+    def _shares(self, d: Array, eta: Array, stat: Pairs) -> tuple[Array, Array, Array]:
+        """Log of the normaliser, Pr(i > j) and Pr(tie), symmetric in +-d to the last bit."""
         size = jnp.abs(d) / 2
-        tied = jnp.where(jnp.any(stat.ties > 0), eta, -1e30)  # nu = 0 where no tie occurred
+        tied = jnp.where(jnp.any(stat.ties > 0, axis=(0, 1)), eta, -1e30)[None, None]  # nu = 0 where no tie occurred
         top = jnp.maximum(size, tied)
-        return top + jnp.log(jnp.exp(size - top) + jnp.exp(-size - top) + jnp.exp(tied - top))
+        ahead, behind, level = jnp.exp(size - top), jnp.exp(-size - top), jnp.exp(tied - top)
+        whole = ahead + behind + level
+        return top + jnp.log(whole), jnp.where(d >= 0, ahead, behind) / whole, level / whole
 
 
 def log_odds(wins: Float[Array, "models models"]) -> Float[Array, " models"]:
     """Start: centred log of wins over losses, each with half a win added."""
     theta = jnp.log((jnp.sum(wins, axis=1) + 0.5) / (jnp.sum(wins, axis=0) + 0.5))
-    return theta - jnp.mean(theta)
+    return theta - jnp.mean(theta, axis=0, keepdims=True)
 
 
 def recession_exists(stat: Pairs) -> Bool[Array, ""]:
     """True where a free tie parameter can run off: potentials with theta_i - theta_j >= 1 for every observed win and
     |theta_i - theta_j| <= 1 for every observed tie.
 
-    A system of difference constraints: it has a solution iff its graph has no negative cycle (Bellman-Ford, all pairs by
-    Floyd-Warshall). Edge j -> i of length c states theta_i <= theta_j + c.
+    A system of difference constraints: it has a solution iff its graph has no negative cycle (Floyd-Warshall).
     """
-    n = stat.wins.shape[0]
-    cost = jnp.where(stat.ties > 0, 1.0, jnp.inf)
-    cost = jnp.where(stat.wins > 0, jnp.minimum(cost, -1.0), cost)  # i beat j: theta_j <= theta_i - 1
-    cost = jnp.where((stat.wins > 0).T & (stat.wins > 0), -1.0, cost)
-    cost = jnp.where(jnp.eye(n, dtype=bool), 0.0, cost)
+    return _recession(stat.wins > 0, stat.ties > 0)
+
+
+def _recession_lanes(wins: Bool[Array, "models models lanes"], ties: Bool[Array, "models models lanes"]) -> Array:
+    # Two models that beat each other cannot both stand at least 1 above: no potentials, and no need to search.
+    mutual = jnp.any(wins & jnp.swapaxes(wins, 0, 1), axis=(0, 1))
+    return jax.lax.cond(jnp.all(mutual), lambda w, t: jnp.zeros(w.shape[2:], bool), _no_negative_cycle, wins, ties)
+
+
+_recession = lanes(_recession_lanes)
+
+
+def _no_negative_cycle(wins: Array, ties: Array) -> Array:
+    n = wins.shape[0]
+    # cost[i, j] = c states theta_j <= theta_i + c.
+    cost = jnp.where(wins, -1.0, jnp.where(ties, 1.0, jnp.inf))
+    cost = jnp.where(identity(n, 3), 0.0, cost)
 
     def through(k: Array, dist: Array) -> Array:
         row = jax.lax.dynamic_slice_in_dim(dist, k, 1, axis=0)
@@ -160,30 +174,30 @@ def recession_exists(stat: Pairs) -> Bool[Array, ""]:
         return jnp.maximum(jnp.minimum(dist, column + row), -4.0 * n)
 
     dist = jax.lax.fori_loop(0, n, through, cost)
-    return ~jnp.any(jnp.diagonal(dist) < 0)
-
-
-def support_reach(support: Bool[Array, "models models"]) -> Bool[Array, "models models"]:
-    """Who stands above whom through a chain of observed results [ford1957]."""
-    return reachability(support)
+    return ~jnp.any(jnp.diagonal(dist) < 0, axis=-1)
 
 
 def _differences(theta: Array) -> Array:
     return theta[:, None] - theta[None, :]
 
 
-def _one_sided(theta: Array, support: Array, tau: Any) -> tuple[Array, Array, Array, Array, Array]:
+def _total(x: Array) -> Array:
+    """Sum over all pairs."""
+    return jnp.sum(x, axis=(0, 1))
+
+
+def _one_sided(theta: Array, support: Array, tau: Array) -> tuple[Array, Array, Array, Array, Array]:
     """Minus sum support_ij log sigmoid(theta_i - theta_j - tau): value, gradient, curvature, and per pair support * q and
     support * q (1 - q), where q is the probability that i does not win."""
-    z = tau - _differences(theta)
+    z = tau[None, None] - _differences(theta)
     # softplus(z) and sigmoid(z) from one exponential; stable on both sides.
     small = jnp.exp(-jnp.abs(z))
-    value = jnp.sum(support * (jnp.maximum(z, 0) + jnp.log1p(small)))
-    q = jnp.where(z >= 0, 1, small) / (1 + small)
-    miss = support * q
-    bent = support * small / (1 + small) ** 2
+    share = 1 / (1 + small)
+    value = _total(support * (jnp.maximum(z, 0) + jnp.log1p(small)))
+    miss = support * share * jnp.where(z >= 0, 1, small)
+    bent = support * small * share**2
     gradient = jnp.sum(miss, axis=0) - jnp.sum(miss, axis=1)
-    return value, gradient, _laplacian(bent + bent.T), miss, bent
+    return value, gradient, _laplacian(bent + jnp.swapaxes(bent, 0, 1)), miss, bent
 
 
 def _log_or_infinity(x: Array) -> Array:
@@ -193,9 +207,12 @@ def _log_or_infinity(x: Array) -> Array:
 
 def _laplacian(weights: Array) -> Array:
     """Graph Laplacian of symmetric weights whose diagonal is of no account."""
-    off = jnp.where(jnp.eye(weights.shape[0], dtype=bool), 0, weights)
-    return jnp.diag(jnp.sum(off, axis=1)) - off
+    on = identity(weights.shape[0], weights.ndim)
+    return jnp.where(on, jnp.sum(jnp.where(on, 0, weights), axis=1, keepdims=True), -weights)
 
 
 def _bordered(block: Array, cross: Array, corner: Array) -> Array:
-    return jnp.block([[block, cross[:, None]], [cross[None, :], corner[None, None]]])
+    """The matrix [[block, cross], [cross, corner]]."""
+    upper = jnp.concatenate([block, cross[:, None]], axis=1)
+    lower = jnp.concatenate([cross, corner[None]])
+    return jnp.concatenate([upper, lower[None]])

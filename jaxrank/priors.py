@@ -15,7 +15,7 @@ from jaxrank.ranker import number
 
 
 class Prior(eqx.Module):
-    """An independent prior on each centred parameter t.
+    """An independent prior on each centred parameter t, (n,) or with lanes (n, lanes).
 
     ``proper`` is False where the penalty alone does not make the optimum finite. ``smoothings`` are the widths of the
     successive problems that a prior with a kink is solved by; (0,) where the penalty is smooth.
@@ -50,7 +50,7 @@ class Flat(Prior):
         return False
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.zeros((), t.dtype)
+        return jnp.zeros(t.shape[1:], t.dtype)
 
     def slope(self, t: Array, smoothing: Any = 0.0) -> Array:
         return jnp.zeros_like(t)
@@ -69,7 +69,7 @@ class Gaussian(Prior):
         _positive(self.var, "Gaussian", "var")
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.sum((t - _like(self.mean, t)) ** 2) / (2 * _like(self.var, t))
+        return jnp.sum((t - _like(self.mean, t)) ** 2 / (2 * _like(self.var, t)), axis=0)
 
     def slope(self, t: Array, smoothing: Any = 0.0) -> Array:
         return (t - _like(self.mean, t)) / _like(self.var, t)
@@ -97,7 +97,7 @@ class Laplace(Prior):
         return tuple(10.0**e for e in range(0, last - 1, -1))
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.sum(self._radius(t, smoothing)) / _like(self.scale, t)
+        return jnp.sum(self._radius(t, smoothing) / _like(self.scale, t), axis=0)
 
     def slope(self, t: Array, smoothing: Any = 0.0) -> Array:
         r = self._radius(t, smoothing)
@@ -125,7 +125,7 @@ class Cauchy(Prior):
         _positive(self.scale, "Cauchy", "scale")
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.sum(jnp.log1p(self._z(t) ** 2))
+        return jnp.sum(jnp.log1p(self._z(t) ** 2), axis=0)
 
     def slope(self, t: Array, smoothing: Any = 0.0) -> Array:
         z = self._z(t)
@@ -172,7 +172,7 @@ class Empirical(Prior):
         _positive(self.var, "Empirical", "var")
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.sum((t - _like(self.mean, t)) ** 2) / (2 * _like(self.var, t))
+        return jnp.sum((t - _like(self.mean, t)) ** 2 / (2 * _like(self.var, t)), axis=0)
 
     def slope(self, t: Array, smoothing: Any = 0.0) -> Array:
         return (t - _like(self.mean, t)) / _like(self.var, t)
@@ -196,7 +196,9 @@ def as_prior(value: Any) -> Prior:
 
 
 def _like(value: Any, t: Array) -> Array:
-    return jnp.asarray(value, t.dtype)
+    """A hyper-parameter, one for all models or one for each, so that it broadcasts against t (with or without lanes)."""
+    value = jnp.asarray(value, t.dtype)
+    return value if value.ndim == t.ndim else value[None]
 
 
 def _positive(value: Any, owner: str, name: str) -> None:

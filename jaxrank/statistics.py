@@ -136,7 +136,9 @@ class Counts(eqx.Module):
     def gather(cls, outcomes: Int[Array, "models questions trials"], like: Counts) -> Counts:
         """From a tensor of outcomes on device (-1 missing); ``like`` gives the number of categories and the levels."""
         grades = jnp.arange(like.categories.shape[-1], dtype=outcomes.dtype)
-        categories = jnp.sum(outcomes[:, :, None, :] == grades[None, None, :, None], axis=-1).astype(like.categories.dtype)
+        categories = jnp.sum(outcomes[:, :, None, :] == grades[None, None, :, None], axis=-1).astype(
+            like.categories.dtype
+        )
         return cls(categories, like.questions, like.levels)
 
 
@@ -158,7 +160,7 @@ class Pairs(eqx.Module):
     @property
     def total(self) -> Float[Array, "models models"]:
         """Comparisons of each pair."""
-        return self.wins + self.wins.T + self.ties
+        return self.wins + jnp.swapaxes(self.wins, 0, 1) + self.ties
 
     @property
     def preference(self) -> Float[Array, "models models"]:

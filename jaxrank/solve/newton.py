@@ -13,15 +13,15 @@ from jaxtyping import Array, Float, Int
 from jaxrank.fit import Status
 from jaxrank.solve.linear import solve_spd
 
-Objective = Callable[[Float[Array, " n"]], tuple[Float[Array, ""], Float[Array, " n"], Any]]
+Objective = Callable[[Float[Array, "n *lanes"]], tuple[Float[Array, "*lanes"], Float[Array, "n *lanes"], Any]]
 
 
 class Solution(NamedTuple):
     """Where a solver stopped. **params** (n,), **status** a `Status`, **steps** objective evaluations."""
 
-    params: Float[Array, " n"]
-    status: Int[Array, ""]
-    steps: Int[Array, ""]
+    params: Float[Array, "n *lanes"]
+    status: Int[Array, "*lanes"]
+    steps: Int[Array, "*lanes"]
 
 
 class Newton(eqx.Module):
@@ -40,56 +40,64 @@ class Newton(eqx.Module):
     def __call__(
         self,
         objective: Objective,
-        start: Float[Array, " n"],
+        start: Float[Array, "n *lanes"],
         alive: Any = True,
-        solve: Callable[[Any, Float[Array, " n"]], Float[Array, " n"]] = solve_spd,
+        solve: Callable[[Any, Any], Any] = solve_spd,
     ) -> Solution:
         """Minimise ``objective(x) -> (value, gradient, curvature)`` from ``start``.
 
-        ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: under ``vmap`` such
-        lanes cost no iterations; the status is then ``NO_FINITE_OPTIMUM``.
+        ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: such lanes cost no
+        iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters may have lanes in their last axis (see
+        `jaxrank.solve.lanes`), each an optimisation of its own; then so have value, gradient and step.
         """
         dtype = start.dtype
         eps = jnp.finfo(dtype).eps
         tolerance = jnp.sqrt(eps)
-        alive = jnp.asarray(alive)
+        alive = jnp.broadcast_to(jnp.asarray(alive), start.shape[1:])
         max_steps = jnp.asarray(self.max_steps, jnp.int32)
 
-        def searching(state: _State) -> Array:
+        def working(state: _State) -> Array:
             return ~state.done & (state.steps < max_steps)
 
         def iterate(state: _State) -> _State:
+            active = working(state)
             trial = state.base + state.step
             value, gradient, curvature = objective(trial)
-            noise = 16 * eps * jnp.abs(state.value)
-            better = (value <= state.value + jnp.where(jnp.isfinite(noise), noise, 0)) & jnp.isfinite(value)
             full = -solve(curvature, gradient)
-            length = jnp.max(jnp.abs(full))
-            better = better & jnp.isfinite(length)
+            length = _largest(full)
+            noise = 16 * eps * jnp.abs(state.value)
+            bound = state.value + jnp.where(jnp.isfinite(noise), noise, 0)
+            better = (value <= bound) & jnp.isfinite(value) & jnp.isfinite(length)
             ratio = jnp.minimum(1, state.radius / jnp.where(length > 0, length, 1))
-            small = length <= tolerance * (1 + jnp.max(jnp.abs(trial)))
-            done = better & small
-            return _State(
-                base=jnp.where(better, trial, state.base),
-                step=jnp.where(better, full * ratio, state.step / 4),
+            small = length <= tolerance * (1 + _largest(trial))
+            new = _State(
+                base=jnp.where(better[None], trial, state.base),
+                step=jnp.where(better[None], full * ratio[None], state.step / 4),
                 value=jnp.where(better, value, state.value),
-                radius=jnp.where(better, 2 * state.radius, jnp.max(jnp.abs(state.step)) / 4),
-                done=done,
+                radius=jnp.where(better, 2 * state.radius, _largest(state.step) / 4),
+                done=better & small,
                 steps=state.steps + 1,
+            )
+            return jax.tree.map(
+                lambda a, b: jnp.where(active[None] if a.ndim > active.ndim else active, a, b), new, state
             )
 
         state = _State(
             base=start,
             step=jnp.zeros_like(start),
-            value=jnp.asarray(jnp.inf, dtype),
-            radius=jnp.asarray(self.radius, dtype),
+            value=jnp.full(alive.shape, jnp.inf, dtype),
+            radius=jnp.full(alive.shape, self.radius, dtype),
             done=~alive,
-            steps=jnp.asarray(0, jnp.int32),
+            steps=jnp.zeros(alive.shape, jnp.int32),
         )
-        state = jax.lax.while_loop(searching, iterate, state)
-        params = jnp.where(state.done & alive, state.base + state.step, state.base)
+        state = jax.lax.while_loop(lambda s: jnp.any(working(s)), iterate, state)
+        params = jnp.where((state.done & alive)[None], state.base + state.step, state.base)
         status = jnp.where(state.done, Status.CONVERGED, Status.MAX_STEPS)
         return Solution(params, jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32), state.steps)
+
+
+def _largest(x: Array) -> Array:
+    return jnp.max(jnp.abs(x), axis=0)
 
 
 class _State(NamedTuple):
