@@ -95,15 +95,17 @@ def draw_moments(
     x = jnp.abs(t)
     high, low = margin - x, -margin - x  # y lies in [low, high], and high is the end with the larger density
     steep = 2 * margin * x
-    nodes, weights = jnp.asarray(_NODES, t.dtype), jnp.asarray(_WEIGHTS, t.dtype)
+    leading = (-1, *(1,) * t.ndim)
+    nodes = jnp.asarray(_NODES, t.dtype).reshape(leading)
+    weights = jnp.asarray(_WEIGHTS, t.dtype).reshape(leading)
 
     # Narrow or flat: quadrature of the density over the interval, which has no cancellation.
-    middle = (1 + nodes) * margin[..., None]  # distance from the upper end, 0 .. 2 margin
-    log_density = middle * high[..., None] - middle**2 / 2
-    mass = weights * jnp.exp(log_density - jnp.max(log_density, axis=-1, keepdims=True))
-    total = jnp.sum(mass, axis=-1)
-    depth = jnp.sum(mass * middle, axis=-1) / total
-    spread = jnp.sum(mass * (middle - depth[..., None]) ** 2, axis=-1) / total
+    middle = (1 + nodes) * margin[None]  # distance from the upper end, 0 .. 2 margin
+    log_density = middle * high[None] - middle**2 / 2
+    mass = weights * jnp.exp(log_density - jnp.max(log_density, axis=0)[None])
+    total = jnp.sum(mass, axis=0)
+    depth = jnp.sum(mass * middle, axis=0) / total
+    spread = jnp.sum(mass * (middle - depth[None]) ** 2, axis=0) / total
 
     # Wide or steep: closed forms. Far from zero both ends lie in one tail and share the factor phi(high); what the far
     # end adds is of the order of ``ratio``, so that the leading terms are those of a single threshold.
