@@ -4,11 +4,12 @@ The success probability of model l on question m is
 
     p[l, m] = sigmoid(theta[l] - s * b[m] - e[l, m])
 
-with b the normal quantiles of the questions, e[l, m] ~ Normal(0, deviation) a model-by-question deviation, theta[l] solved
-so that the mean of p[l] is the published mean accuracy of model l, and s (one number a benchmark) solved so that the mean
-of p (1 - p) over models and questions equals 30 times the published variance over trials, averaged over models. Trials
-are independent draws. Nothing else is fitted. One published variance exceeds that of any independent trials (gpt-oss-low
-on AIME24: 30 x 0.130^2 = 0.51 against at most 0.22), so single models are not matched, only the benchmark's mean.
+with b the normal quantiles of the questions, e[l, m] ~ Normal(0, deviation) a model-by-question deviation, theta[l]
+solved so that the mean of p[l] is the published mean accuracy of model l, and s (one number a benchmark) solved so
+that the mean of p (1 - p) over models and questions equals 30 times the published variance over trials, averaged over
+models. Trials are independent draws. Nothing else is fitted. One published variance exceeds that of any independent
+trials (gpt-oss-low on AIME24: 30 x 0.130^2 = 0.51 against at most 0.22), so single models are not matched, only the
+benchmark's mean.
 
 Everything is deterministic in ``seed``: e, the trials, the greedy answers and each benchmark have their own streams, so
 the first n trials do not depend on how many are drawn. Use as a module::
@@ -46,7 +47,8 @@ class Benchmark:
     """One simulated benchmark.
 
     **R**: int8 (L, M, N), outcomes of the sampled trials. **greedy**: int8 (L, M), outcomes of greedy decoding.
-    **p**: float (L, M), the true success probabilities. **models**: L names. **spread**: the solved s (NaN for Combined).
+    **p**: float (L, M), the true success probabilities. **models**: L names. **spread**: the solved s (NaN for
+    Combined).
     """
 
     name: str
@@ -122,7 +124,9 @@ def main() -> None:
 
     from jaxrank import kendall_tau
 
-    print(f"{'benchmark':10s} {'spread':>7s} {'accuracy':>9s} {'M var':>7s} {'published':>9s} {'tau_b(1 trial, 80)':>19s}")
+    print(
+        f"{'benchmark':10s} {'spread':>7s} {'accuracy':>9s} {'M var':>7s} {'published':>9s} {'tau_b(1 trial, 80)':>19s}"
+    )
     for name in ALL:
         bench = benchmark(name)
         gold = bench.R.mean(axis=(1, 2))

@@ -102,7 +102,8 @@ class Agreement:
 
     @cached_property
     def consensus(self) -> np.ndarray:
-        """Competition ranks of the mean rank over distinct orders, (L,): an order that many methods share counts once."""
+        """Competition ranks of the mean rank over distinct orders, (L,): an order that many methods share counts
+        once."""
         distinct = np.stack([self.ranks[self.methods.index(group[0])] for group in self.groups])
         with jax.enable_x64(True):
             return np.asarray(rank_scores(-distinct.mean(axis=0), resolution=1e-9))
@@ -114,7 +115,8 @@ class Agreement:
         return pd.DataFrame(self.tau, index=list(self.methods), columns=list(self.methods))
 
     def __repr__(self) -> str:
-        return f"Agreement({len(self.methods)} methods in {len(self.groups)} distinct orders, {len(self.models)} models)"
+        n_methods, n_orders = len(self.methods), len(self.groups)
+        return f"Agreement({n_methods} methods in {n_orders} distinct orders, {len(self.models)} models)"
 
 
 def fit_all(
@@ -131,8 +133,8 @@ def fit_all(
     **methods**: identifiers or rankers; None for the whole catalogue. **R0**: prior outcomes for the methods that read
     them; methods that need them are skipped without. Other arguments as in `fit`.
 
-    Nothing raises for a single method: those that cannot read the data are in ``skipped`` with the reason, and those that
-    did not converge carry their status.
+    Nothing raises for a single method: those that cannot read the data are in ``skipped`` with the reason, and those
+    that did not converge carry their status.
     """
     data = as_data(data)
     chosen = catalogue.catalogue() if methods is None else methods
@@ -163,7 +165,9 @@ def fit_all(
     return FitTable(results, skipped, seconds, data.models)
 
 
-def agreement(data: Any, methods: Sequence[str | Ranker] | None = None, *, gold: str = GOLD, **options: Any) -> Agreement:
+def agreement(
+    data: Any, methods: Sequence[str | Ranker] | None = None, *, gold: str = GOLD, **options: Any
+) -> Agreement:
     """Tau-b matrix, groups of identical order and consensus of many methods; options as in `fit_all`."""
     return fit_all(data, methods, **options).agreement(gold)
 

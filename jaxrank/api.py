@@ -24,7 +24,6 @@ from jaxrank.errors import (
 )
 from jaxrank.fit import Fit, Status
 from jaxrank.io import from_frame, is_frame
-from jaxrank.io import from_frame, is_frame
 from jaxrank.orderings import Rankings
 from jaxrank.ranker import ChecksData, NeedsPrior, Ranker
 from jaxrank.responses import Responses
@@ -112,7 +111,8 @@ def as_data(data: Any) -> Responses | Comparisons | Rankings:
 def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, options: dict[str, Any]) -> Ranker:
     """The ranker, after it was checked that it can read the data."""
     if isinstance(data, Rankings) and method in ("plackett_luce", "plackett_luce_map"):
-        method = method.replace("plackett_luce", "plackett_luce_rankings")  # the likelihood of lists, not of their pairs
+        # The likelihood of lists, not of their pairs.
+        method = method.replace("plackett_luce", "plackett_luce_rankings")
     ranker = catalogue.make(method, **options)
     name = method_name(method)
     if ranker.binary and isinstance(data, Responses) and not data.binary:

@@ -14,8 +14,8 @@ _WORD = 32
 def reachability(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
     """Transitive and reflexive closure: ``out[i, j]`` when a path of zero or more edges leads from i to j.
 
-    Warshall's algorithm on rows packed into 32-bit words, L steps of L * ceil(L / 32) words; nothing is done for a batch
-    of graphs in which every pair of nodes is linked both ways.
+    Warshall's algorithm on rows packed into 32-bit words, L steps of L * ceil(L / 32) words; nothing is done for a
+    batch of graphs in which every pair of nodes is linked both ways.
     """
     return _closure(edges)
 

@@ -22,7 +22,8 @@ class Likelihood(eqx.Module):
 
     Theta enters through differences only: it is kept at mean zero within each group of models that the data compare.
 
-    **laned**: True where ``parts`` and ``start`` also take arrays with lanes in their last axis (`jaxrank.solve.lanes`).
+    **laned**: True where ``parts`` and ``start`` also take arrays with lanes in their last axis
+    (`jaxrank.solve.lanes`).
     """
 
     statistic: ClassVar[type]

@@ -91,7 +91,8 @@ class RaoKupperLikelihood(Likelihood):
 
 
 class DavidsonLikelihood(Likelihood):
-    """Pr(i > j) and Pr(tie) in the ratio pi_i : nu sqrt(pi_i pi_j), nu estimated; last parameter log nu [davidson1970]."""
+    """Pr(i > j) and Pr(tie) in the ratio pi_i : nu sqrt(pi_i pi_j), nu estimated; last parameter log nu
+    [davidson1970]."""
 
     statistic: ClassVar[type] = Pairs
     laned: ClassVar[bool] = True
@@ -187,8 +188,8 @@ def _total(x: Array) -> Array:
 
 
 def _one_sided(theta: Array, support: Array, tau: Array) -> tuple[Array, Array, Array, Array, Array]:
-    """Minus sum support_ij log sigmoid(theta_i - theta_j - tau): value, gradient, curvature, and per pair support * q and
-    support * q (1 - q), where q is the probability that i does not win."""
+    """Minus sum support_ij log sigmoid(theta_i - theta_j - tau): value, gradient, curvature, and per pair support * q
+    and support * q (1 - q), where q is the probability that i does not win."""
     z = tau[None, None] - _differences(theta)
     # softplus(z) and sigmoid(z) from one exponential; stable on both sides.
     small = jnp.exp(-jnp.abs(z))

@@ -153,7 +153,8 @@ def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequen
     if status == Status.DISCONNECTED:
         groups = _groups(np.asarray(stat.total) > 0, directed=False)
         listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
-        return f"groups never compared with each other: {listed}. Leave all but one group out, or use a prior (for example {_map_id(model)})"
+        remedy = f"leave all but one group out, or use a prior (for example {_map_id(model)})"
+        return f"groups never compared with each other: {listed}; {remedy}"
     if status != Status.NO_FINITE_OPTIMUM:
         return ""
     reads_ties = not isinstance(model.likelihood, BradleyTerryLikelihood)
@@ -162,8 +163,8 @@ def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequen
     remedy = f'use a prior (for example {_map_id(model)}) or separation="extend"'
     if len(groups) == 1:
         return (
-            "every win can be pushed apart and every tie kept together at once, so strengths and tie parameter run off; "
-            f"{remedy.split(' or ')[0]}"
+            "every win can be pushed apart and every tie kept together at once, so strengths and tie parameter "
+            f"run off; {remedy.split(' or ')[0]}"
         )
     reach = np.asarray(reachability(jnp.asarray(edges)))
     best = [g for g in groups if not np.any(reach[:, g[0]] & ~reach[g[0]])]

@@ -16,14 +16,14 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.pools import Pools, PoolWork
 from jaxrank.prefix_studies import named_methods
-from jaxrank.ranker import NeedsPrior, Ranker
+from jaxrank.ranker import Ranker
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate
 from jaxrank.resampling.schemes import Models, Subsample
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.work import block_size, concatenate
 from jaxrank.responses import Responses
-from jaxrank.studies import whole_fit
+from jaxrank.studies import prior_for, whole_fit
 
 
 def model_pools(
@@ -53,8 +53,7 @@ def model_pools(
     Models(size).check(data.shape)
     members, gold, own, undefined = None, {}, {}, {}
     for label, method in named_methods(methods).items():
-        reads_prior = R0 is not None and isinstance(make(method), NeedsPrior)
-        ranker = prepare(method, data, R0 if reads_prior else None, {})
+        ranker = prepare(method, data, prior_for(method, R0), {})
         if ranker.host:
             raise OptionError(f"{label} runs on the host, one fit at a time, and cannot be mapped over pools")
         with precision(dtype):

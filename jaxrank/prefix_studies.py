@@ -16,13 +16,13 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.convergence import Convergence, Curve, PrefixWork
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.prefixes import is_tabulated, make_prefixes
-from jaxrank.ranker import NeedsPrior, Ranker
+from jaxrank.ranker import Ranker
 from jaxrank.ranking import rank_scores
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.responses import Responses
-from jaxrank.studies import number_of_replicates, whole_fit
+from jaxrank.studies import number_of_replicates, prior_for, whole_fit
 
 
 def convergence(
@@ -50,7 +50,7 @@ def convergence(
     **scheme**: "trials", "trials_per_question", "independent", or "subsample(N)" (a random order of the trials).
     **tau**: keep Kendall's tau-b of every prefix as well (means, standard deviations, bands).
     **grid**: numbers of trials to look at, by default 1..N; convergence@n is then known up to the grid.
-    **R0**: earlier outcomes, for those of the methods that read a prior. Other arguments as in `bootstrap`.
+    **R0**: earlier outcomes, for rankers that read a prior and for bayes_greedy. Other arguments as in `bootstrap`.
 
     All methods see the same replicates, which are those of `bootstrap` with the same seed. Accuracy, Bayes@N and the
     Pass@k family are computed for all prefixes at once; other methods are fitted to each prefix.
@@ -64,8 +64,7 @@ def convergence(
     works: dict[str, PrefixWork] = {}
     wide: dict[str, bool] = {}
     for label, method in named.items():
-        reads_prior = R0 is not None and isinstance(make(method), NeedsPrior)
-        ranker = prepare(method, data, R0 if reads_prior else None, {})
+        ranker = prepare(method, data, prior_for(method, R0), {})
         target = reference_ranks(data, ranker, label, reference, pairing, dtype)
         exact = is_tabulated(ranker, data)
         wide[label] = exact or (jax.config.jax_enable_x64 if dtype is None else np.dtype(dtype) == np.float64)

@@ -19,15 +19,12 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.errors import OptionError
 from jaxrank.fit import Status, rounding_resolution
-from jaxrank.methods.bayes import Bayes
-from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
-from jaxrank.methods.pointwise import Average
 from jaxrank.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Trials
 from jaxrank.resampling.sources import TrialSource, make_source
+from jaxrank.resampling.tabulated import cell_table, is_tabulated, linear_values
 from jaxrank.responses import Responses
-from jaxrank.statistics import Counts
 
 
 class Prefixes(eqx.Module):
@@ -147,37 +144,3 @@ def make_prefixes(
             outcomes=jnp.asarray(outcomes, jnp.int8), table=cell_table(ranker, data.shape[2]), **common
         )
     return FittedPrefixes(ranker, make_source(data, ranker, scheme, pairing, name), grid)
-
-
-def is_tabulated(ranker: Ranker, data: Responses) -> bool:
-    """Whether all prefixes come from one pass: a score by cells, and no missing cells. Then in float64."""
-    if data.outcomes is None or (data.outcomes < 0).any():
-        return False
-    by_cell = data.binary and isinstance(ranker, PassAtK | PassHatK | GPassAtKTau | MGPassAtK)
-    return by_cell or linear_values(ranker, data) is not None
-
-
-def linear_values(ranker: Ranker, data: Responses) -> np.ndarray | None:
-    """Value of each category where scores of complete data are an increasing function of the sum of values."""
-    if isinstance(ranker, Average):
-        return np.arange(data.n_categories)
-    if isinstance(ranker, Bayes) and ranker.prior is None and ranker.quantile is None and not ranker.needs_R0:
-        weights = np.asarray(data.levels if ranker.w is None else ranker.w, float)
-        return weights[: data.n_categories]
-    return None
-
-
-def cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"]:
-    """float64 (N, N + 1): the score of one question with k successes in n trials, at [n - 1, k]; NaN where undefined.
-
-    From the method itself, with one "model" for each k.
-    """
-    k = jnp.arange(n_trials + 1, dtype=jnp.float64)
-
-    def row(n: Array) -> Array:
-        successes = jnp.minimum(k, n)
-        categories = jnp.stack([n - successes, successes], axis=-1)[:, None, :]
-        scores = ranker(Counts(categories, jnp.ones(1, jnp.float64), jnp.arange(2, dtype=jnp.float64))).scores
-        return jnp.where(k <= n, scores, jnp.nan)
-
-    return jax.lax.map(row, jnp.arange(1, n_trials + 1, dtype=jnp.float64))

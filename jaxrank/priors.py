@@ -196,7 +196,8 @@ def as_prior(value: Any) -> Prior:
 
 
 def _like(value: Any, t: Array) -> Array:
-    """A hyper-parameter, one for all models or one for each, so that it broadcasts against t (with or without lanes)."""
+    """A hyper-parameter, one for all models or one for each, so that it broadcasts against t (with or without
+    lanes)."""
     value = jnp.asarray(value, t.dtype)
     return value if value.ndim == t.ndim else value[None]
 

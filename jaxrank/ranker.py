@@ -51,7 +51,8 @@ class NeedsPrior(eqx.Module):
 
     @abc.abstractmethod
     def with_prior(self, R0: Any, data: Any) -> Ranker:
-        """A copy that holds the prior made from R0, ints (M, D) shared by the models or (L, M, D), checked against data."""
+        """A copy that holds the prior made from R0, ints (M, D) shared by the models or (L, M, D), checked against
+        data."""
 
 
 class ChecksData(eqx.Module):
@@ -59,7 +60,8 @@ class ChecksData(eqx.Module):
 
     @abc.abstractmethod
     def check(self, data: Any) -> None:
-        """Raise a `JaxrankError` naming the option, the value and the remedy, or warn; called before a run, on the host."""
+        """Raise a `JaxrankError` naming the option, the value and the remedy, or warn; called before a run, on the
+        host."""
 
 
 class Explains(eqx.Module):

@@ -66,7 +66,8 @@ def _first_of_group(head: Array, known: Array) -> Array:
 def kendall_tau(a: Any, b: Any) -> Array:
     """Kendall's tau-b with ties, over the last axis of two score or rank arrays (..., L), broadcast together.
 
-    NaN where either input is constant or holds NaN. Source: Kendall (1945), "The treatment of ties in ranking problems".
+    NaN where either input is constant or holds NaN. Source: Kendall (1945), "The treatment of ties in ranking
+    problems".
     """
     x, y = jnp.broadcast_arrays(_signs(a), _signs(b))
     return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))

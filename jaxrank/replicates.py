@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,8 +37,8 @@ class Superiority(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary:
-    """Counts over the replicates of one method: all of this is available without keeping the replicates.
+class Study:
+    """What counts over the replicates of one method tell; nothing of this needs the replicates themselves.
 
     **estimate**: the fit of the whole data; point estimates and ranks are its own, whatever the replicates.
     Replicates in which some model has no rank (a score that does not exist) are left out of everything about ranks;
@@ -49,7 +50,11 @@ class Summary:
     scheme: str
     seed: Any
     estimate: Result
-    tally: Tally
+
+    @property
+    @abc.abstractmethod
+    def tally(self) -> Tally:
+        """The counts."""
 
     @property
     def n_replicates(self) -> int:
@@ -147,13 +152,24 @@ _REMEDY = "use a method with a prior (its _map identifier)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Replicates(Summary):
-    """The replicates themselves: a `Summary` with scores, and what only they can tell.
+class Summary(Study):
+    """A study that kept its counts only."""
+
+    tally: Tally = field(kw_only=True)  # pyright: ignore[reportIncompatibleMethodOverride]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replicates(Study):
+    """The replicates themselves, and what only they can tell.
 
     **scores**: (B, L); **ranks**: int16 (B, L), 0 where a score is NaN; **status**: int8 (B,); **steps**: int32 (B,).
     """
 
     kept: Kept = field(kw_only=True)
+
+    @cached_property
+    def tally(self) -> Tally:
+        return Tally.of(self.kept, self._centre)
 
     @property
     def scores(self) -> np.ndarray:

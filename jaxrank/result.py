@@ -27,7 +27,8 @@ FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Sta
 class Result:
     """A ranking of L models by one method.
 
-    **scores** (L,) higher is better; **ranks** int (L,), 1 is best, ties share a rank; **order** (L,) indices best first;
+    **scores** (L,) higher is better; **ranks** int (L,), 1 is best, ties share a rank; **order** (L,) indices best
+    first;
     **status** a `Status`, whose ``str`` is a sentence; **params** what else the method estimates, by name.
     """
 
@@ -112,7 +113,8 @@ class Result:
         """
         if not isinstance(self.ranker, HasStandardErrors):
             raise UnsupportedDataError(
-                f"{self.method} has no analytic standard errors; use jaxrank.bootstrap(data, {self.method!r}).interval()"
+                f"{self.method} has no analytic standard errors; "
+                f"use jaxrank.bootstrap(data, {self.method!r}).interval()"
             )
         with self.precision():
             return np.asarray(_standard_errors(self.ranker, self.stat, self.fit))

@@ -139,4 +139,3 @@ def _fit(theta: Array, status: Array, solution: Solution, good: Array, params: d
     scores = jnp.where(good, theta - jnp.mean(theta), jnp.nan)
     params = {"theta": scores, **{k: jnp.where(good, v, jnp.nan) for k, v in params.items()}}
     return Fit(scores, status.astype(jnp.int32), solution.steps, solver_resolution(scores), params)
-

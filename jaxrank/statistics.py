@@ -6,8 +6,8 @@ A statistic is a pytree of device arrays. It is made in one of two ways that agr
 * ``S.reduce(S.rows(data, ...), weights)``: from per-unit contributions ``rows`` (made once) and weights, by one
   matrix product. Under ``vmap`` over the weights a whole chunk of replicates is one product.
 
-Weights count how often a unit was drawn (or a Dirichlet weight). Trials and questions are weighted apart, since the mean
-over questions needs the multiplicity of a question beside the counts in it.
+Weights count how often a unit was drawn (or a Dirichlet weight). Trials and questions are weighted apart, since the
+mean over questions needs the multiplicity of a question beside the counts in it.
 """
 
 from __future__ import annotations
@@ -372,8 +372,8 @@ def _cells(data: Responses, what: str) -> np.ndarray:
 
 
 def _padded(outcomes: np.ndarray, most: int) -> np.ndarray:
-    """Distinct events padded with empty ones to a power of two (at least 64, at most ``most``), so that data of one shape
-    share a compilation."""
+    """Distinct events padded with empty ones to a power of two (at least 64, at most ``most``), so that data of one
+    shape share a compilation."""
     size = min(most, max(64, 1 << (len(outcomes) - 1).bit_length()))
     return np.pad(outcomes, ((0, size - len(outcomes)), (0, 0)), constant_values=-1)
 

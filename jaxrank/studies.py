@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from jaxrank.api import as_data, as_key, method_name, precision, prepare, read_statistic, run
+from jaxrank.catalogue import make
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError
 from jaxrank.ranker import NeedsPrior, Ranker
@@ -17,6 +18,7 @@ from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
 from jaxrank.resampling.sources import make_source
+from jaxrank.resampling.tabulated import tabulated_replication
 from jaxrank.resampling.tally import Tally
 from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.responses import Responses
@@ -69,20 +71,22 @@ def bootstrap(
     with precision(dtype):
         key = as_key(seed)
         estimate = whole_fit(data, ranker, name, pairing, key)
-        work = Replication.make(ranker, make_source(data, ranker, scheme, pairing, name), key)
+        work = tabulated_replication(data, ranker, scheme, key)
+        if work is None:
+            work = Replication.make(ranker, make_source(data, ranker, scheme, pairing, name), key)
         labels = {"method": name, "scheme": str(scheme), "seed": str(seed), "pairing": pairing}
         disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size)
         common = {"method": name, "models": data.models, "scheme": str(scheme), "seed": seed, "estimate": estimate}
-        centre = centre_of(estimate)
         run_all = lambda collect: replicate(
             work, n, chunk=size, checkpoint=disk, progress=progress, title=name, collect=collect
         )
         if keep == "summary":
+            centre = centre_of(estimate)
             total: list[Tally] = []
             run_all(lambda batch: _accumulate(total, Tally.of(Kept(**batch), centre)))
             return Summary(**common, tally=Tally(**sum_hosts(total[0].arrays())))
         kept = Kept(**gather_hosts(concatenate(run_all(None)), n, size))
-        return Replicates(**common, tally=Tally.of(kept, centre), kept=kept)
+        return Replicates(**common, kept=kept)
 
 
 def subsample(
@@ -101,6 +105,13 @@ def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing:
     stat = read_statistic(ranker, data, pairing)
     raw = run(ranker, stat, key if ranker.stochastic else None)
     return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat)
+
+
+def prior_for(method: str | Ranker, R0: Any) -> Any:
+    """R0 for rankers that read it and identifiers that are defined with it; other identifiers keep their own prior."""
+    ranker = make(method)
+    wants = isinstance(ranker, NeedsPrior) and (isinstance(method, Ranker) or getattr(ranker, "needs_R0", False))
+    return R0 if wants else None
 
 
 def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replicates: int) -> int:

@@ -105,7 +105,7 @@ def test_case_A06_one_model():
             jr.fit([[[1, 0], [0, 1], [1, 1]]], method)
 
 
-@pytest.mark.parametrize("shape,axis", [((3, 0, 4), "questions"), ((3, 5, 0), "trials"), ((0, 5, 4), "models")])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 0, 4), "questions"), ((3, 5, 0), "trials"), ((0, 5, 4), "models")])
 def test_case_A07_empty_axis(shape, axis):
     with pytest.raises(ValueError, match=axis):
         jr.fit(np.zeros(shape, int))
@@ -146,7 +146,7 @@ def test_case_G05_interval_of_a_perfect_model_has_width():
 
 def test_categories_are_refused_by_binary_methods_by_name():
     graded = np.random.default_rng(0).integers(0, 3, (3, 4, 2))
-    with pytest.raises(jr.errors.UnsupportedDataError, match="inverse_difficulty.*3 categories"):
+    with pytest.raises(jr.errors.UnsupportedDataError, match=r"inverse_difficulty.*3 categories"):
         jr.fit(graded, "inverse_difficulty")
 
 

@@ -185,20 +185,20 @@ def test_compiles_once_for_any_number_of_replicates_and_new_data(caplog: pytest.
 
 def test_checkpoint_is_used_and_refuses_another_study(tmp_path: Path) -> None:
     R = random_tensor()
-    plain = bootstrap(R, "avg", 500, seed=4)
-    first = bootstrap(R, "avg", 500, seed=4, checkpoint=tmp_path, chunk_size=128)
+    plain = bootstrap(R, "avg", 500, "questions", seed=4)
+    first = bootstrap(R, "avg", 500, "questions", seed=4, checkpoint=tmp_path, chunk_size=128)
     stamps = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.npz")}
-    assert len(stamps) == 2  # a block of the cache's size, twice
-    longer = bootstrap(R, "avg", 700, seed=4, checkpoint=tmp_path)
+    assert len(stamps) == 2  # blocks of 256
+    longer = bootstrap(R, "avg", 700, "questions", seed=4, checkpoint=tmp_path)
     assert all(p.stat().st_mtime_ns == stamps[p] for p in sorted(stamps)[:1])
     np.testing.assert_array_equal(first.scores, plain.scores)
     np.testing.assert_array_equal(longer.scores[:500], plain.scores)
     with pytest.raises(OptionError, match=r"another study.*seed: '4' there, '5' here"):
-        bootstrap(R, "avg", 500, seed=5, checkpoint=tmp_path)
+        bootstrap(R, "avg", 500, "questions", seed=5, checkpoint=tmp_path)
     with pytest.raises(OptionError, match="method"):
-        bootstrap(R, "bayes", 500, seed=4, checkpoint=tmp_path)
+        bootstrap(R, "bayes", 500, "questions", seed=4, checkpoint=tmp_path)
     with pytest.raises(OptionError, match="data"):
-        bootstrap(1 - R, "avg", 500, seed=4, checkpoint=tmp_path)
+        bootstrap(1 - R, "avg", 500, "questions", seed=4, checkpoint=tmp_path)
 
 
 def test_truncated_checkpoint_is_reported(tmp_path: Path) -> None:
@@ -491,3 +491,24 @@ def test_manifest_says_what_the_study_is(tmp_path: Path) -> None:
     assert (told["method"], told["scheme"], told["seed"], told["dtype"]) == ("avg", "questions", "9", "float32")
     assert len(manifest["hash"]) == 64
     assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("method", ["avg", "bayes", "pass_at_k", "pass_hat_k", "mg_pass_at_k"])
+@pytest.mark.parametrize("scheme", ["trials", "subsample(4)"])
+def test_tabulated_replicates_are_the_fits(method: str, scheme: str) -> None:
+    """The short way (a table of the method's own values) gives what the method gives on the drawn data."""
+    from jaxrank.resampling.tabulated import tabulated_replication
+
+    R = random_tensor(4)
+    assert tabulated_replication(Responses(R), make(method), as_scheme(scheme), jax.random.key(0)) is not None
+    for dtype, tolerance in (("float64", 1e-14), ("float32", 2e-6)):
+        rep = bootstrap(R, method, 9, scheme, seed=6, dtype=dtype)
+        for b in (0, 8):
+            alone = jr.fit(drawn_data(R, scheme, 6, b), method, dtype=dtype)
+            np.testing.assert_allclose(rep.scores[b], alone.scores, rtol=0, atol=tolerance)
+            np.testing.assert_array_equal(rep.ranks[b], alone.ranks)
+    short = bootstrap(R, "pass_at_k", 5, "subsample(1)")
+    assert short.status_counts() == {Status.UNDEFINED: 7}
+    assert tabulated_replication(Responses(R), make(method), as_scheme("questions"), jax.random.key(0)) is None
+    R[0, 0, 0] = -1
+    assert tabulated_replication(Responses(R), make(method), as_scheme(scheme), jax.random.key(0)) is None

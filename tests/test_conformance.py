@@ -1,7 +1,7 @@
 """Every method of the catalogue, held to the same promises.
 
-A method may be excused from a check by a reason in its `Entry`; an excused check that would pass everywhere fails, so that
-no excuse outlives its cause.
+A method may be excused from a check by a reason in its `Entry`; an excused check that would pass everywhere fails, so
+that no excuse outlives its cause.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("entry", entry_params())
-def test_conforms(entry, subtests=None):
+def test_conforms(entry):
     """All checks of one method in one test: its compilations are shared, and the report names every broken promise."""
     unknown = set(entry.exempt) - set(CHECKS)
     assert not unknown, f"{entry.name} is excused from checks that do not exist: {unknown}"

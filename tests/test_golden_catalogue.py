@@ -1,7 +1,8 @@
 """Scores and orders of catalogue entries against independent programs, on five response tensors.
 
-`11b_tensor_oracles.json` holds for each tensor and method the scores (40-digit arithmetic or exact fractions) and the order
-as groups of ties. The table says which entry, with which options, a golden method is, and how its scores are scaled.
+`11b_tensor_oracles.json` holds for each tensor and method the scores (40-digit arithmetic or exact fractions) and the
+order as groups of ties. The table says which entry, with which options, a golden method is, and how its scores are
+scaled.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def test_case_B03_step_limit_is_reported(method):
 W_B04 = np.array([[0, 4, 3], [2, 0, 5], [1, 3, 0]], float)
 
 
-@pytest.mark.parametrize("dtype,tolerance", [("float64", 1e-8), ("float32", 1e-4)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-8), ("float32", 1e-4)])
 def test_case_B04_accuracy(dtype, tolerance):
     result = jr.fit(jr.Comparisons.from_matrix(W_B04), "bradley_terry", dtype=dtype)
     close(result.scores, [0.60533747, -0.05791097, -0.5474265], tolerance)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxrank.errors import DataError
-from jaxrank.io.jsonl import parse, text_of
+from jaxrank.io.jsonl import first_line, parse, text_of
 
 TEXT = (".json", ".jsonl", ".ndjson", "")
 
@@ -47,13 +47,13 @@ class Source:
         """What tells the format: the first line of a file of lines, else the whole document."""
         if self.suffix not in TEXT:
             return None
-        line = self.text.lstrip().split("\n", 1)[0]
+        line = first_line(self.path)
         # The first line of an indented document is no value of its own, that of a file of lines is one.
-        if self.suffix in (".jsonl", ".ndjson") or (line.startswith("{") and line.rstrip().endswith("}")):
+        if self.suffix in (".jsonl", ".ndjson") or (line.startswith("{") and line.endswith("}")):
             try:
                 return parse(line, self.name, 1)
             except DataError:
-                if self.suffix in (".jsonl", ".ndjson") and not line.strip() == "{":
+                if self.suffix in (".jsonl", ".ndjson") and line not in ("", "{"):
                     raise
         return self.document
 

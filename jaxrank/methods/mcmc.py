@@ -130,6 +130,4 @@ def _twin_average(wins: np.ndarray) -> np.ndarray:
     return twins / twins.sum(axis=0, keepdims=True)
 
 
-ENTRIES = (
-    Entry("bayesian_mcmc", BayesianMCMC, source="hoffman2014", published=True),
-)
+ENTRIES = (Entry("bayesian_mcmc", BayesianMCMC, source="hoffman2014", published=True),)

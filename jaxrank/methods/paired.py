@@ -29,9 +29,9 @@ class BradleyTerry(Ranker, HasStandardErrors, PairedModel):
     default 0.  ``separation``: what scores are where no finite optimum exists: "raise" (default; NaN in a batch),
     "nan", or "extend" (strong components in their order of dominance, maximum likelihood inside each; distances between
     components are then arbitrary, their order is not).  ``solver``: Newton.
-    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED`` where
-    it falls apart, ``MAX_STEPS``. With no decisive comparison at all every model ties at 0. A proper prior always has an
-    optimum.
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED``
+    where it falls apart, ``MAX_STEPS``. With no decisive comparison at all every model ties at 0. A proper prior
+    always has an optimum.
     **Departs** scores are logarithms; the source papers use strengths exp(theta).
     """
 
@@ -66,8 +66,9 @@ class Davidson(Ranker, HasStandardErrors, PairedModel):
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``prior``, ``separation``, ``solver`` as in `BradleyTerry`; the prior is on theta, nu has none. "extend"
     gives NaN where a tie parameter that runs off is the reason.
-    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins and ties is not strongly connected, or where potentials exist
-    that put every win at a distance of at least 1 and every tie within 1 (nu and the strengths then run off together);
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins and ties is not strongly connected, or where potentials
+    exist that put every win at a distance of at least 1 and every tie within 1 (nu and the strengths then run off
+    together);
     ``DISCONNECTED``; ``MAX_STEPS``. Without ties nu is 0, and the model is Bradley-Terry's. With nothing but ties every
     model ties at 0 and nu is infinite.
     **Params** ``nu``.

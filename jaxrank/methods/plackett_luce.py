@@ -28,13 +28,13 @@ class PlackettLuce(Ranker, HasStandardErrors, PairedModel):
     posterior, by Newton's method. Ties are dropped.
     **Reads** pairs.
     **Scores** log-strengths theta, mean 0 over models.
-    **Fields** ``prior``, ``separation`` as in `BradleyTerry`.  ``update``: "newman" (default), pi_i <- sum_j w_ij pi_j /
-    (pi_i + pi_j) over sum_j w_ji / (pi_i + pi_j) [newman2023], or "hunter", the MM iteration pi_i <- w_i / sum_j n_ij /
-    (pi_i + pi_j) [hunter2004], which has the same fixed point and needs 2 to 100 times the steps.  ``mm``: the
+    **Fields** ``prior``, ``separation`` as in `BradleyTerry`.  ``update``: "newman" (default), pi_i <- sum_j w_ij pi_j
+    / (pi_i + pi_j) over sum_j w_ji / (pi_i + pi_j) [newman2023], or "hunter", the MM iteration pi_i <- w_i / sum_j
+    n_ij / (pi_i + pi_j) [hunter2004], which has the same fixed point and needs 2 to 100 times the steps.  ``mm``: the
     fixed-point solver.  ``solver``: Newton, for a prior.
     **Status** as `BradleyTerry`; ``MAX_STEPS`` where the iteration is slow (nearly separated data).
-    **Departs** the iteration runs on logarithms and is extrapolated, which leaves its fixed point. Scores are logarithms.
-    Full rankings of several models go through ``plackett_luce_rankings``.
+    **Departs** the iteration runs on logarithms and is extrapolated, which leaves its fixed point. Scores are
+    logarithms. Full rankings of several models go through ``plackett_luce_rankings``.
     """
 
     statistic: ClassVar[type] = Pairs

@@ -38,7 +38,7 @@ class LBFGS(eqx.Module):
         bound = jnp.finfo(start.dtype).eps ** (2 / 3) * (first + jnp.asarray(scale, start.dtype))
 
         def searching(carry: tuple) -> Array:
-            _, state, done, steps = carry
+            _, _, done, steps = carry
             return ~done & (steps < self.max_steps)
 
         def iterate(carry: tuple) -> tuple:

@@ -47,7 +47,8 @@ _solve_single = lanes(solve_spd_lanes)
 def _eliminate(matrix: Array, right: Array) -> Array:
     """Gauss-Jordan without pivoting, stable for positive definite matrices: one rank-one update a step.
 
-    Shrinking, unrolled steps do a third of the arithmetic and are no faster: they compile for seconds and leave the cache.
+    Shrinking, unrolled steps do a third of the arithmetic and are no faster: they compile for seconds and leave the
+    cache.
     """
     n = matrix.shape[0]
     index = jnp.arange(n)[:, None, None]

@@ -46,8 +46,8 @@ class Newton(eqx.Module):
     ) -> Solution:
         """Minimise ``objective(x) -> (value, gradient, curvature)`` from ``start``.
 
-        ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: such lanes cost no
-        iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters may have lanes in their last axis (see
+        ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: such lanes cost
+        no iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters may have lanes in their last axis (see
         `jaxrank.solve.lanes`), each an optimisation of its own; then so have value, gradient and step.
         """
         dtype = start.dtype
