@@ -114,7 +114,7 @@ def code_arrow(array: Any) -> Column:
     # A dictionary may repeat values, hold unused ones or nulls: code its few entries again.
     entries = code(array.dictionary.to_pylist())
     codes = np.append(entries.codes, -1)[raw]
-    used = np.unique(codes[codes >= 0])
+    used = np.flatnonzero(np.bincount(codes + 1, minlength=len(entries.values) + 1)[1:])
     if len(used) == len(entries.values):
         return Column(codes, entries.values)
     place = np.full(len(entries.values) + 1, -1)
