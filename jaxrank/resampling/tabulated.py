@@ -1,0 +1,117 @@
+"""Methods that are a mean over questions of a function of one cell's counts: that function as a table.
+
+Accuracy, Bayes@N and the Pass@k family on complete data. The table comes from the method itself, and replaces it where
+the same few counts would be worked out a hundred thousand times: a replicate is then a product of weights with
+successes and a look-up; where the table is linear only the total successes of each model are needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxrank.fit import Fit, Status, rounding_resolution
+from jaxrank.methods.bayes import Bayes
+from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
+from jaxrank.methods.pointwise import Average
+from jaxrank.ranker import Ranker
+from jaxrank.resampling import draws
+from jaxrank.resampling.schemes import Scheme, Subsample, Trials
+from jaxrank.resampling.work import Work, block_size, kept_of
+from jaxrank.responses import Responses
+from jaxrank.statistics import HIGHEST, Counts
+
+
+class TabulatedReplication(Work):
+    """The fits of a tabulated method on replicates whose trials are shared by all questions and models.
+
+    **successes**: (N, L) by trial, summed over questions, where the table is linear; else (N, L, M).
+    **table**: (n + 1,), the score of one question with k successes in the replicate's n trials.
+    """
+
+    scheme: Scheme = eqx.field(static=True)
+    shape: tuple[int, int, int] = eqx.field(static=True)
+    successes: Float[Array, "trials models *questions"]
+    table: Float[Array, " successes"]
+    key: Array
+    block: int = eqx.field(static=True)
+
+    def lane(self, replicate: Any, payload: Any) -> dict[str, Any]:
+        dtype = self.table.dtype
+        draw = self.scheme.draw(draws.replicate_key(self.key, replicate), replicate, self.shape, dtype)
+        weights = self.scheme.weights(draw, self.shape, dtype).trials
+        rows = self.successes.reshape(self.shape[2], -1)
+        k = jnp.matmul(weights, rows, precision=HIGHEST).reshape(self.successes.shape[1:])
+        if k.ndim == 1:
+            scores = self.table[0] + (self.table[1] - self.table[0]) * (k / self.shape[1])
+        else:
+            scores = jnp.mean(self.table.at[k.astype(jnp.int32)].get(mode="promise_in_bounds"), axis=1)
+        status = jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED)
+        return kept_of(Fit(scores, status, jnp.asarray(0, jnp.int32), rounding_resolution(scores), {}))
+
+
+def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array) -> TabulatedReplication | None:
+    """The short way for a method and scheme where there is one, else None."""
+    if not isinstance(data, Responses) or not isinstance(scheme, Trials | Subsample):
+        return None
+    if (
+        not data.binary
+        or not is_tabulated(ranker, data)
+        or (isinstance(scheme, Subsample) and scheme.n > data.shape[2])
+    ):
+        return None
+    dtype = jnp.zeros(()).dtype
+    n = scheme.n if isinstance(scheme, Subsample) else data.shape[2]
+    with jax.enable_x64(True):
+        table = np.asarray(cell_table(ranker, n))[n - 1]
+    by_trial = np.moveaxis(data.outcomes, 2, 0)
+    linear = linear_values(ranker, data) is not None
+    successes = by_trial.sum(axis=2) if linear else by_trial
+    lane = successes[0].size * 2 * dtype.itemsize
+    return TabulatedReplication(
+        scheme=scheme,
+        shape=data.shape,
+        successes=jnp.asarray(successes, dtype),
+        table=jnp.asarray(table, dtype),
+        key=key,
+        block=block_size(lane, low=256, high=1024),
+    )
+
+
+def is_tabulated(ranker: Ranker, data: Responses) -> bool:
+    """Whether all prefixes come from one pass: a score by cells, and no missing cells. Then in float64."""
+    if data.outcomes is None or (data.outcomes < 0).any():
+        return False
+    by_cell = data.binary and isinstance(ranker, PassAtK | PassHatK | GPassAtKTau | MGPassAtK)
+    return by_cell or linear_values(ranker, data) is not None
+
+
+def linear_values(ranker: Ranker, data: Responses) -> np.ndarray | None:
+    """Value of each category where scores of complete data are an increasing function of the sum of values."""
+    if isinstance(ranker, Average):
+        return np.arange(data.n_categories)
+    if isinstance(ranker, Bayes) and ranker.prior is None and ranker.quantile is None and not ranker.needs_R0:
+        weights = np.asarray(data.levels if ranker.w is None else ranker.w, float)
+        return weights[: data.n_categories]
+    return None
+
+
+def cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"]:
+    """float64 (N, N + 1): the score of one question with k successes in n trials, at [n - 1, k]; NaN where undefined.
+
+    From the method itself, with one "model" for each k.
+    """
+    k = jnp.arange(n_trials + 1, dtype=jnp.float64)
+
+    def row(n: Array) -> Array:
+        successes = jnp.minimum(k, n)
+        categories = jnp.stack([n - successes, successes], axis=-1)[:, None, :]
+        scores = ranker(Counts(categories, jnp.ones(1, jnp.float64), jnp.arange(2, dtype=jnp.float64))).scores
+        return jnp.where(k <= n, scores, jnp.nan)
+
+    return jax.lax.map(row, jnp.arange(1, n_trials + 1, dtype=jnp.float64))
