@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -381,3 +382,27 @@ def test_arena_counts_equal_the_published_table():
         66560,
         134831,
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "limit"), [("csv", 3.0), ("parquet", 1.0), ("jsonl", 6.0)])
+def test_one_million_rows(tmp_path, kind, limit):
+    """Seconds of processor time, so that other work on the machine does not count; the values survive."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    R = np.random.default_rng(0).integers(0, 2, (50, 500, 40))
+    i, m, t = np.indices(R.shape).reshape(3, -1)
+    names = ("model", "question", "trial", "score")
+    table = [[f"org/model-{k}" for k in i], [f"question-{k}" for k in m], t.tolist(), R.ravel().tolist()]
+    path = tmp_path / f"r.{kind}"
+    if kind == "parquet":
+        parquet.write_table(pa.table(dict(zip(names, table, strict=True))), path)
+    elif kind == "csv":
+        as_csv(path, zip(*table, strict=True))
+    else:
+        rows = (dict(zip(names, row, strict=True)) for row in zip(*table, strict=True))
+        write(path, "\n".join(map(json.dumps, rows)))
+    start = time.process_time()
+    r = read(path)
+    assert time.process_time() - start < limit
+    np.testing.assert_array_equal(r.outcomes, R)
