@@ -1,0 +1,55 @@
+"""The scores of judges: ints (judges, candidates, questions), levels 0..M-1, -1 where a judge gave none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from jaxrank.errors import DataError, OptionError
+
+
+def checked_scores(
+    scores: Any, n_levels: int | None = None
+) -> tuple[Int[np.ndarray, "judges candidates questions"], int]:
+    """The scores as int32 and the number of levels M (the largest score plus one, at least 2, unless given)."""
+    values = np.asarray(scores)
+    if values.ndim != 3 or 0 in values.shape:
+        raise DataError(f"scores has shape {values.shape}; it needs (judges, candidates, questions), none empty")
+    numbers = np.where(np.isnan(values.astype(float)), -1, values).astype(float)
+    if np.any(numbers != np.floor(numbers)) or numbers.min() < -1:
+        raise DataError("scores must be whole levels 0, 1, ..., and -1 where a judge gave none")
+    if numbers.max() < 0:
+        raise DataError("scores holds no score at all")
+    found = max(2, int(numbers.max()) + 1)
+    if n_levels is not None and n_levels < found:
+        raise OptionError(f"n_levels={n_levels}, but the largest score is {found - 1}")
+    return numbers.astype(np.int32), n_levels or found
+
+
+def level_counts(scores: Any, n_levels: int | None = None) -> Int[np.ndarray, "judges candidates levels"]:
+    """How often each judge gave each candidate each level."""
+    values, m = checked_scores(scores, n_levels)
+    return np.stack([(values == level).sum(-1) for level in range(m)], axis=-1)
+
+
+def split_own(
+    scores: Any, own: Bool[np.ndarray, "judges candidates"], how: str = "leave_out"
+) -> Int[np.ndarray, "judges_more candidates questions"]:
+    """Scores with self-judging set apart: ``own[j, k]`` is True where candidate k is of judge j's own family.
+
+    **how**: "leave_out" drops those scores; "own_matrix" moves them to an extra judge at the end, so that a judge of
+    its own family has its own confusion matrix.
+    """
+    values, _ = checked_scores(scores)
+    own = np.asarray(own, bool)
+    if own.shape != values.shape[:2]:
+        raise DataError(f"own has shape {own.shape}; it must be (judges, candidates) = {values.shape[:2]}")
+    others = np.where(own[..., None], -1, values)
+    if how == "leave_out":
+        return others
+    if how == "own_matrix":
+        apart = np.where(own[..., None], values, -1)[own.any(1)]
+        return np.concatenate([others, apart])
+    raise OptionError(f'how={how!r}; it must be "leave_out" or "own_matrix"')

@@ -1,0 +1,65 @@
+"""ARISE and the scaling metric: what more computation at test time brings, from accuracy and tokens at each level.
+
+Arrays are (..., samples, levels), levels in the order of the effort asked for. A sample that lacks a level (NaN) is
+left out of the means. Source: the ARISE paper, equations 4 to 6 [arise2025]; the slope is that of Muennighoff (2025).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.errors import DataError
+
+
+def arise_samples(accuracy: Any, tokens: Any) -> Float[Array, "*batch samples"]:
+    """ARISE of every sample: sum over j >= 1 of (a_j - a_(j-1)) (t_(j-1) / t_j)^sign(a_j - a_(j-1)).
+
+    A gain counts by the share of tokens it kept, a loss by the factor of tokens it wasted. **accuracy**: in [0, 1].
+    **tokens**: above 0; the formula is applied as it stands where they fall from one level to the next
+    (`falling_share` says how often). NaN for a sample that lacks a level.
+    """
+    a, t = _paired(accuracy, tokens)
+    step = a[..., 1:] - a[..., :-1]
+    kept = t[..., :-1] / t[..., 1:]
+    return jnp.sum(step * jnp.where(step > 0, kept, jnp.where(step < 0, 1 / kept, 1)), axis=-1)
+
+
+def arise(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
+    """Mean of `arise_samples` over the samples that have every level."""
+    return jnp.nanmean(arise_samples(accuracy, tokens), axis=-1)
+
+
+def scaling_metric(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
+    """Mean slope (A2 - A1) / (T2 - T1) over all pairs of levels with T2 > T1, A and T means over complete samples.
+
+    Accuracy per token; NaN where no level has more tokens than another.
+    """
+    a, t = _paired(accuracy, tokens)
+    whole = jnp.all(~jnp.isnan(a) & ~jnp.isnan(t), axis=-1, keepdims=True)
+    mean = lambda x: jnp.sum(jnp.where(whole, x, 0), axis=-2) / jnp.sum(whole, axis=-2)
+    A, T = mean(a), mean(t)
+    rise = T[..., None, :] - T[..., :, None]
+    slope = (A[..., None, :] - A[..., :, None]) / jnp.where(rise > 0, rise, 1)
+    return jnp.sum(jnp.where(rise > 0, slope, 0), axis=(-2, -1)) / jnp.sum(rise > 0, axis=(-2, -1))
+
+
+def falling_share(tokens: Any) -> Float[Array, "*batch"]:
+    """Share of the complete samples whose tokens fall from some level to the next."""
+    t = jnp.asarray(tokens)
+    t = t if jnp.issubdtype(t.dtype, jnp.floating) else t.astype(jnp.zeros(()).dtype)
+    whole = jnp.all(~jnp.isnan(t), axis=-1)
+    falls = jnp.any(t[..., 1:] < t[..., :-1], axis=-1) & whole
+    return jnp.sum(falls, axis=-1) / jnp.sum(whole, axis=-1)
+
+
+def _paired(accuracy: Any, tokens: Any) -> tuple[Array, Array]:
+    dtype = jnp.zeros(()).dtype
+    a, t = jnp.asarray(accuracy, dtype), jnp.asarray(tokens, dtype)
+    if a.shape != t.shape or a.ndim < 2:
+        raise DataError(f"accuracy has shape {a.shape}, tokens {t.shape}; both must be (..., samples, levels)")
+    if a.shape[-1] < 2:
+        raise DataError("scaling needs at least two levels on the last axis")
+    return a, t
