@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +20,7 @@ from tests.oracles import shared
 
 FIXTURES = ("eco", "fixtures")
 RAW = ("data", "raw_formats")
-ZSTD = pytest.mark.skipif(
-    not any(__import__("importlib.util").util.find_spec(m) for m in ("pyarrow", "zstandard")),
-    reason="logs packed with Zstandard need pyarrow or zstandard",
-)
+ZSTD = pytest.mark.skipif(find_spec("pyarrow") is None, reason="logs packed with Zstandard need pyarrow")
 
 
 def by_cell(r: jr.Responses) -> dict[tuple[str, str], list[int]]:
@@ -404,6 +403,15 @@ def test_inspect_tasks_keep_their_questions_apart(tmp_path):
     log["eval"] = {**log["eval"], "task": "other", "eval_id": "2"}
     write_eval(tmp_path / "2.eval", log, samples)
     assert read(tmp_path).questions == ("tiny/q0", "other/q0")
+
+
+@ZSTD
+def test_zstandard_without_pyarrow_says_how_to_install(monkeypatch):
+    path = next(shared(*FIXTURES, "inspect", "logs_eval").glob("*.eval"))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    if sys.version_info < (3, 14):
+        with pytest.raises(DataError, match="pip install pyarrow"):
+            read(path)
 
 
 def test_an_unfinished_inspect_log(tmp_path):

@@ -14,8 +14,9 @@ from jaxrank.cli.runtime import reporting
 
 HELP = """Rank models from repeated trials or battles, with honest uncertainty.
 
-FILE is a csv, jsonl, parquet or npz file in long form (columns model, question, trial, score), or the name of a
-bundled data set: try  jaxrank fit misguided_attention --method bradley_terry
+FILE is a csv, jsonl, parquet or npz file in long form (columns model, question, trial, score), a log or a folder of
+logs of an evaluation tool (lm-eval, Inspect, EvalPlus, SWE-bench, ...), or the name of a bundled data set:
+try  jaxrank fit misguided_attention --method bradley_terry
 """
 
 

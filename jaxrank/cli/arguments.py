@@ -23,7 +23,9 @@ READING = "Reading the file"
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help="Files of results (csv, jsonl, parquet, npz), or the name of a bundled data set."
+        metavar="FILE...",
+        help="Files, patterns or folders of results: tables (csv, jsonl, parquet, npz) or logs of evaluation tools; "
+        "or the name of a bundled data set.",
     ),
 ]
 Method = Annotated[str, typer.Option("--method", "-m", help="Identifier of the method; `jaxrank list` shows all.")]

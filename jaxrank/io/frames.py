@@ -106,4 +106,4 @@ def need_pyarrow(what: str) -> tuple[Any, Any]:
     try:
         return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise DataError(f"{what} needs pyarrow: pip install 'jaxrank[io]'") from None
+        raise DataError(f"{what} needs pyarrow: pip install pyarrow") from None

@@ -1,4 +1,4 @@
-"""Members of zip files, also of those packed with Zstandard, which Python reads by itself from 3.14 on."""
+"""Members of zip files, also of those packed with Zstandard, which Python itself reads from 3.14 on only."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Archive:
         try:
             if info.compress_type != ZSTANDARD:
                 return self._zip.read(info)
-            return _unpack(self._packed(info), info.file_size)
+            return _unpack(self._packed(info))
         except _UNREADABLE as error:
             raise DataError(f"{self.path.name}: {name} cannot be unpacked ({error})") from None
 
@@ -62,23 +62,10 @@ class Archive:
         return packed
 
 
-def _unpack(packed: bytes, size: int) -> bytes:
-    for module, unpack in (("zstandard", _by_zstandard), ("pyarrow", _by_pyarrow)):
-        try:
-            library = importlib.import_module(module)
-        except ImportError:
-            continue
-        return unpack(library, packed, size)
-    raise NotImplementedError("it is packed with Zstandard: pip install 'jaxrank[io]'")
-
-
-def _by_zstandard(zstandard, packed: bytes, size: int) -> bytes:
+def _unpack(packed: bytes) -> bytes:
     try:
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
-    except zstandard.ZstdError as error:
-        raise OSError(str(error)) from None
-
-
-def _by_pyarrow(pyarrow, packed: bytes, size: int) -> bytes:
+        pyarrow = importlib.import_module("pyarrow")
+    except ImportError:
+        raise NotImplementedError("it is packed with Zstandard: pip install pyarrow") from None
     with pyarrow.input_stream(pyarrow.py_buffer(packed), compression="zstd") as stream:
         return stream.read()
