@@ -93,6 +93,6 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
 ENTRIES = (
     Entry("bradley_terry_luce", BradleyTerryLuce, source="luce1959", published=True),
     Entry("bradley_terry_luce_map", BradleyTerryLuce, source="luce1959", options={"prior": 1.0}, published=True),
-    Entry("davidson_luce", DavidsonLuce, source="firth2019", published=True),
-    Entry("davidson_luce_map", DavidsonLuce, source="firth2019", options={"prior": 1.0}, published=True),
+    Entry("davidson_luce", DavidsonLuce, source="firth2019", published=False),
+    Entry("davidson_luce_map", DavidsonLuce, source="firth2019", options={"prior": 1.0}, published=False),
 )
