@@ -10,7 +10,7 @@ from jaxrank.fit import Fit, Status
 from jaxrank.graph import reachability
 from jaxrank.options import check_choice, check_number
 from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.solve.stationary import join_ties, stationary_distribution
+from jaxrank.solve.stationary import join_ties, mass_resolution, stationary_distribution
 from jaxrank.statistics import Pairs
 
 TIES = ("ignore", "half")
@@ -60,11 +60,12 @@ class RankCentrality(Ranker):
         connected = jnp.all(reachability(edge | (teleport > 0)))
         several = jnp.where(connected, Status.NOT_UNIQUE, Status.DISCONNECTED)
         status = jnp.where(n_closed == 1, Status.CONVERGED, several)
+        scores = join_ties(mass)
         return Fit(
-            scores=join_ties(mass),
+            scores=scores,
             status=jnp.where(jnp.any(edge), status, Status.UNDEFINED).astype(jnp.int32),
             steps=jnp.asarray(0, jnp.int32),
-            resolution=8 * jnp.finfo(dtype).eps * jnp.max(mass),
+            resolution=mass_resolution(scores),
             params={"closed": mass > 0},
         )
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxrank.fit import Fit, Status
 from jaxrank.options import check_number
 from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.solve.stationary import join_ties, stationary_distribution
+from jaxrank.solve.stationary import join_ties, mass_resolution, stationary_distribution
 from jaxrank.statistics import Pairs
 
 
@@ -50,11 +50,12 @@ class PageRank(Ranker):
         stuck = leaving == 0
         move = jnp.where(stuck[:, None], 1 / n, to_winner / jnp.where(stuck, 1, leaving)[:, None])
         mass, _ = stationary_distribution(damping * move + (1 - damping) / n)
+        scores = join_ties(mass)
         return Fit(
-            scores=join_ties(mass),
+            scores=scores,
             status=jnp.where(jnp.any(edge), Status.CONVERGED, Status.UNDEFINED).astype(jnp.int32),
             steps=jnp.asarray(0, jnp.int32),
-            resolution=8 * jnp.finfo(dtype).eps * jnp.max(mass),
+            resolution=mass_resolution(scores),
             params={"self_loops": jnp.asarray(self.self_loops, jnp.int32)},
         )
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxrank.fit import Fit, Status
 from jaxrank.graph import reachability
 from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.solve.stationary import join_ties, perron_vector, stationary_distribution
+from jaxrank.solve.stationary import join_ties, mass_resolution, perron_vector, stationary_distribution
 from jaxrank.statistics import Pairs
 
 
@@ -52,11 +52,13 @@ class Spectral(Ranker):
             [Status.DISCONNECTED, Status.MAX_STEPS, Status.NOT_UNIQUE],
             Status.CONVERGED,
         )
+        scores = join_ties(vector)
+        rounding = 32 * jnp.finfo(dtype).eps * jnp.max(vector)
         return Fit(
-            scores=join_ties(vector),
+            scores=scores,
             status=status.astype(jnp.int32),
             steps=steps,
-            resolution=jnp.where(steps > 0, 32, 8).astype(dtype) * jnp.finfo(dtype).eps * jnp.max(vector),
+            resolution=jnp.where(steps > 0, rounding, mass_resolution(scores)),
             params={"eigenvalue": value},
         )
 

@@ -69,6 +69,16 @@ def join_ties(mass: Float[Array, " states"]) -> Float[Array, " states"]:
     return jnp.max(jnp.where(head[:, None] == head[None, :], mass[None, :], 0), axis=1)
 
 
+def mass_resolution(mass: Float[Array, " states"]) -> Float[Array, ""]:
+    """Resolution of masses whose ties were joined: rounding of the largest, but never so much as to tie two others.
+
+    Small masses are good to a few ulp of themselves, so they may differ by far less than the rounding of the largest.
+    """
+    apart = jnp.abs(mass[:, None] - mass[None, :])
+    smallest = jnp.min(jnp.where(apart > 0, apart, jnp.inf))
+    return jnp.minimum(8 * jnp.finfo(mass.dtype).eps * jnp.max(mass), smallest / 2)
+
+
 def perron_vector(
     matrix: Float[Array, "n n"], start: Float[Array, " n"], alive: Bool[Array, ""], max_steps: int = 60
 ) -> tuple[Float[Array, " n"], Bool[Array, ""], Int[Array, ""]]:
