@@ -1,0 +1,77 @@
+"""The subcommands evaluate, arise and judges, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from jaxrank import evaluation as ev
+from jaxrank.cli.app import make_app
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(make_app(), [str(a) for a in args])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture
+def results(tmp_path):
+    R = np.random.default_rng(0).integers(0, 2, (3, 5, 4))
+    index = pd.MultiIndex.from_product([["a", "b", "c"], range(5), range(4)], names=["model", "question", "trial"])
+    path = tmp_path / "results.csv"
+    pd.DataFrame({"score": R.ravel()}, index=index).reset_index().to_csv(path, index=False)
+    return path, R
+
+
+def test_evaluate(results, tmp_path):
+    path, R = results
+    out = tmp_path / "table.json"
+    run("evaluate", path, "--metric", "pass_at_k", "--k", "2", "--out", out)
+    rows = {row["model"]: row for row in json.loads(out.read_text())}
+    want = ev.pass_at_k(R, 2)
+    for i, name in enumerate("abc"):
+        assert rows[name]["pass_at_k"] == pytest.approx(float(want.point[i]), abs=1e-6)
+        assert rows[name]["low"] == pytest.approx(float(want.lo[i]), abs=1e-5)
+
+
+def test_evaluate_says_what_is_missing(results):
+    path, _ = results
+    run("evaluate", path, "--metric", "pass_at_k", code=2)
+    run("evaluate", path, "--metric", "pass_at_k", "--k", "9", code=2)
+    run("evaluate", path, "--metric", "best", code=2)
+
+
+def test_arise(tmp_path):
+    rng = np.random.default_rng(1)
+    axes = pd.MultiIndex.from_product(
+        [["a", "b"], range(6), range(3), range(2)], names=["model", "question", "level", "trial"]
+    )
+    frame = pd.DataFrame(index=axes).reset_index()
+    frame["correct"] = rng.integers(0, 2, len(frame))
+    frame["tokens"] = 100 * 2.0 ** frame["level"]
+    path, out = tmp_path / "curve.csv", tmp_path / "arise.csv"
+    frame.to_csv(path, index=False)
+    run("arise", path, "--n-replicates", "20", "--out", out)
+    table = pd.read_csv(out)
+    assert set(table["model"]) == {"a", "b"}
+    assert (table["levels"] == 3).all()
+    frame.drop(columns="tokens").to_csv(path, index=False)
+    run("arise", path, code=2)
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+def test_judges(tmp_path):
+    rng = np.random.default_rng(2)
+    axes = pd.MultiIndex.from_product([["x", "y"], ["a", "b"], range(40)], names=["judge", "candidate", "question"])
+    frame = pd.DataFrame(index=axes).reset_index()
+    frame["score"] = 1 + (rng.random(len(frame)) < np.where(frame["candidate"] == "a", 0.8, 0.3))
+    path, out = tmp_path / "scores.csv", tmp_path / "judges.csv"
+    frame.to_csv(path, index=False)
+    run("judges", path, "--prior", "perfect", "--n-samples", "200", "--out", out)
+    assert pd.read_csv(out)["candidate"].tolist() == ["a", "b"]
