@@ -66,6 +66,7 @@ def levenberg_marquardt(
     alive: Any = True,
     max_steps: int = 300,
     damping: float = 0.0,
+    value_error: float = 0.0,
 ) -> Minimum:
     """Minimise by steps of a damped quadratic model.
 
@@ -73,6 +74,9 @@ def levenberg_marquardt(
     keep for the next evaluation (such as where quadrature nodes lie). ``step(model, damping)``: the step, NaN where the
     curvature with this damping (times its diagonal, added) is not positive definite. A step that does not lower
     the value is taken back and the damping grows; after a good one it shrinks to nothing, which leaves Newton's method.
+
+    ``value_error``: relative error of the value beyond rounding, such as that of a quadrature whose nodes move: rises
+    as small as that are not held against a step.
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
     quarter of eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
@@ -89,7 +93,8 @@ def levenberg_marquardt(
         trial = jax.tree.map(jnp.add, state.x, state.step)
         value, model, kept = objective(trial, state.memory)
         size = _size(state.step)
-        noise = jnp.where(jnp.isfinite(state.value), 16 * eps * jnp.abs(state.value), 0)
+        error = jnp.maximum(16 * eps, value_error)
+        noise = jnp.where(jnp.isfinite(state.value), error * jnp.abs(state.value), 0)
         good = (value <= state.value + noise) & jnp.isfinite(value) & jnp.isfinite(size)
         pick = lambda new, old: jnp.where(good, new, old)
         scale = 1 + _size(trial)
