@@ -120,6 +120,10 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
             f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
             "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"
         )
+    if ranker.statistic is Counts and not isinstance(data, Responses):
+        raise UnsupportedDataError(
+            f"{name} reads counts of a response tensor; battles and ordered lists do not have them"
+        )
     if isinstance(ranker, NeedsPrior):
         ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
     elif R0 is not None:

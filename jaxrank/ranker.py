@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.errors import OptionError
 from jaxrank.fit import Fit
 
 
@@ -80,7 +81,10 @@ def number(default: Any = None, **kwargs: Any) -> Any:
 def _as_number(value: Any) -> Any:
     if value is None or isinstance(value, jax.Array):
         return value
-    return np.asarray(value, float)
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise OptionError(f"{value!r} is not a number or an array of numbers, as the option needs") from None
 
 
 def choice(default: Any, **kwargs: Any) -> Any:

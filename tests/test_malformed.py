@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jaxrank as jr
-from jaxrank.errors import JaxrankError
+from jaxrank.errors import JaxrankError, OptionError, UnsupportedDataError
 from jaxrank.fit import Status
 
 # Few shapes, so that few programs are compiled.
@@ -190,3 +190,15 @@ def test_malformed_input_ranks_or_raises(problem):
     if result.status == Status.CONVERGED:
         assert np.all(np.isfinite(scores)), f"{method}: converged with scores {scores}"
         assert np.all(np.asarray(result.ranks) >= 1)
+
+
+@pytest.mark.parametrize("value", ["x", [1, [2]], {}, object()])
+def test_an_option_that_is_no_number(value):
+    with pytest.raises(OptionError, match="is not a number"):
+        jr.fit([[1, 0], [0, 1]], "pass_at_k", k=value)
+
+
+@pytest.mark.parametrize("method", ["bayes", "avg", "pass_at_k", "copeland", "rasch"])
+def test_battles_are_no_response_tensor(method):
+    with pytest.raises(UnsupportedDataError, match="response tensor"):
+        jr.fit(jr.Comparisons([0, 1], [1, 0], [1, 1]), method)
