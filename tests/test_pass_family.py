@@ -229,3 +229,21 @@ def test_stirling_error_against_exact_factorials():
     with jax.enable_x64(True):
         got = hypergeometric.stirling_error(jnp.asarray(twice) / 2)
     np.testing.assert_allclose(got, [exact(t) for t in twice], rtol=0, atol=4e-15)
+
+
+@pytest.mark.parametrize("n", [60, 200])
+def test_grid_of_rationals_to_two_hundred_trials(n):
+    for k in (2, 17, n // 2, n - 1):
+        cells = list(range(0, n + 1, n // 15))
+        needed, half = max(1, -(-7 * k // 10)), -(-k // 2)
+        want = []
+        for c in cells:
+            weights = [comb(c, x) * comb(n - c, k - x) for x in range(k + 1)]
+            excess = sum((x - half) * w for x, w in enumerate(weights) if x > half)
+            tops = (comb(n, k) - weights[0], weights[k], sum(weights[needed:]), Fraction(2 * excess, k))
+            want.append([float(Fraction(top, comb(n, k))) for top in tops])
+        with jax.enable_x64(True):
+            c, trials = jnp.asarray(cells, float), jnp.full(len(cells), float(n))
+            rankers = (PassAtK(k=k), PassHatK(k=k), GPassAtKTau(k=k, tau=0.7), MGPassAtK(k=k))
+            got = np.stack([np.asarray(jax.jit(r.chance)(c, trials)) for r in rankers], axis=1)
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
