@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.fit import Status
@@ -20,7 +21,9 @@ class Choices(NamedTuple):
 
     **chosen**, **rejected** (E, L): members of U and of V.  **weights** (E,).
     **informative** (E,): whether an event says anything about the order, whatever its weight.
-    **met** (L, L): whether two models took part in one event of positive weight, informative or not.
+    **met** (L, L): whether two models took part in one event, informative or not.
+    **rejected_pairs** (E, L (L + 1) / 2): products of ``rejected`` over pairs of models, upper triangle; None above
+    `SMALL` models. With it the sum of ``w_e v_e v_e'`` is one product that a batch of weights shares.
     """
 
     chosen: Float[Array, "events models"]
@@ -28,6 +31,10 @@ class Choices(NamedTuple):
     weights: Float[Array, " events"]
     informative: Bool[Array, " events"]
     met: Bool[Array, "models models"]
+    rejected_pairs: Float[Array, "events pairs"] | None
+
+
+SMALL = 64
 
 
 def choices(outcomes: Int[Array, "events models"], weights: Float[Array, " events"], whole: bool = False) -> Choices:
@@ -35,10 +42,25 @@ def choices(outcomes: Int[Array, "events models"], weights: Float[Array, " event
     chosen = (outcomes == 1).astype(weights.dtype)
     rejected = (outcomes == 0).astype(weights.dtype)
     present = chosen + rejected
-    met = joint(present, present, weights) > 0
+    met = joint(present, present, jnp.ones_like(weights)) > 0
     tied = (jnp.sum(present, axis=1) > 1) & whole
     informative = jnp.any(outcomes == 1, axis=1) & (jnp.any(outcomes == 0, axis=1) | tied)
-    return Choices(chosen, rejected, jnp.where(informative, weights, 0), informative, met)
+    pairs = None
+    if outcomes.shape[1] <= SMALL:
+        i, j = np.triu_indices(outcomes.shape[1])
+        pairs = rejected[:, i] * rejected[:, j]
+    return Choices(chosen, rejected, jnp.where(informative, weights, 0), informative, met, pairs)
+
+
+def rejected_together(c: Choices, weights: Float[Array, " events"]) -> Float[Array, "models models"]:
+    """sum_e w_e v_e v_e' over events, v the rejected."""
+    if c.rejected_pairs is None:
+        return joint(c.rejected, c.rejected, weights)
+    n = c.rejected.shape[1]
+    place = np.zeros((n, n), int)
+    i, j = np.triu_indices(n)
+    place[i, j] = place[j, i] = np.arange(len(i))
+    return jnp.matmul(weights, c.rejected_pairs, precision=HIGHEST)[place]
 
 
 class Gate(NamedTuple):
@@ -53,11 +75,15 @@ class Gate(NamedTuple):
     tied: Bool[Array, ""]
 
 
-def gate(c: Choices) -> Gate:
+def gate(c: Choices, whole: bool = False) -> Gate:
     """Strong connectivity of the support graph, with an edge from i to j when i was chosen over j [ford1957]."""
-    edges = joint(c.chosen, c.rejected, c.weights) > 0
-    present = c.chosen + c.rejected
-    together = jnp.all(reachability(joint(present, present, c.weights) > 0))
+    used = jnp.where(c.weights > 0, 1, 0).astype(c.weights.dtype)
+    edges = jnp.matmul((c.chosen * used[:, None]).T, c.rejected) > 0
+    if whole:
+        present = c.chosen + c.rejected
+        together = jnp.all(reachability(joint(present, present, used) > 0))
+    else:
+        together = jnp.all(reachability(edges | edges.T))
     tied = ~jnp.any(edges) & jnp.all(reachability(c.met))
     connected = strongly_connected(edges)
     status = jnp.where(together, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED)

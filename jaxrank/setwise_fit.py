@@ -58,7 +58,7 @@ def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: boo
     """
     likelihood = DavidsonLuceLikelihood(n_orders)
     totals = set_totals(c, n_orders, whole)
-    known = gate(c)
+    known = gate(c, whole)
     everyone = jnp.ones_like(c.met)
     orders_hold = orders_connected(c, n_orders, whole)
     one_slate = jnp.sum(totals.slate_weights > 0) <= 1

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.likelihood import Likelihood
 from jaxrank.ranker import choice
-from jaxrank.setwise import Choices, SetTotals, joint
+from jaxrank.setwise import Choices, SetTotals, rejected_together
 from jaxrank.statistics import HIGHEST, Events
 from jaxrank.symmetric import joint_inclusion, log_symmetric
 
@@ -30,19 +30,20 @@ class LuceLikelihood(Likelihood):
 
     def log_prob(self, params: Array, stat: Choices) -> Array:
         _, total, mass, top = _odds(params, stat)
-        return jnp.dot(jnp.sum(mass, axis=0), params - top, precision=HIGHEST) - jnp.sum(mass * jnp.log(total))
+        return jnp.dot(jnp.sum(mass, axis=1), params - top, precision=HIGHEST) - jnp.sum(mass * jnp.log(total))
 
     def parts(self, params: Array, stat: Choices) -> tuple[Array, Array, Array]:
         pi, total, mass, top = _odds(params, stat)
-        chosen = jnp.sum(mass, axis=0)
+        chosen = jnp.sum(mass, axis=1)
         value = jnp.sum(mass * jnp.log(total)) - jnp.dot(chosen, params - top, precision=HIGHEST)
-        share = mass / total
-        losses = jnp.matmul(jnp.sum(share, axis=1), stat.rejected, precision=HIGHEST)
-        expected = pi * (jnp.sum(share, axis=0) + losses)
-        square = share / total
-        cross = jnp.matmul(square.T, stat.rejected, precision=HIGHEST)
-        among = joint(stat.rejected, stat.rejected, jnp.sum(square, axis=1))
-        pairs = cross + cross.T + among + jnp.diag(jnp.sum(square, axis=0))
+        # Held in memory once: fused into each of their four sums they would be divided anew every time.
+        share = jax.lax.optimization_barrier(mass / total)
+        losses = jnp.matmul(jnp.sum(share, axis=0), stat.rejected, precision=HIGHEST)
+        expected = pi * (jnp.sum(share, axis=1) + losses)
+        square = jax.lax.optimization_barrier(share / total)
+        cross = jnp.matmul(square, stat.rejected, precision=HIGHEST)
+        among = rejected_together(stat, jnp.sum(square, axis=0))
+        pairs = cross + cross.T + among + jnp.diag(jnp.sum(square, axis=1))
         return value, expected - chosen, jnp.diag(expected) - pi[:, None] * pi[None, :] * pairs
 
     def start(self, stat: Choices) -> Array:
@@ -54,12 +55,13 @@ class LuceLikelihood(Likelihood):
 
 
 def _odds(theta: Array, c: Choices) -> tuple[Array, Array, Array, Array]:
-    """pi scaled to a largest of 1; pi_i + sum_V pi for every event and model; weight of the terms; the log scale."""
+    """pi scaled to a largest of 1; pi_i + sum_V pi for every model and event, (L, E), so that products over events read
+    memory in order; the weight of these terms; the log scale."""
     top = jax.lax.stop_gradient(jnp.max(theta))
     # exp(-80) instead of an underflow to zero, so that a slate of very weak models still has a positive total.
     pi = jnp.exp(jnp.maximum(theta - top, -80))
-    total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
-    return pi, total, c.weights[:, None] * c.chosen, top
+    total = pi[:, None] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[None, :]
+    return pi, total, c.chosen.T * c.weights[None, :], top
 
 
 class DavidsonLuceLikelihood(Likelihood):
