@@ -53,9 +53,8 @@ def main() -> None:
             categories = scheme.categories(s, pooled)
             whole = ev.bayes(categories, w=scheme.weights).mean
             single = np.stack([ev.bayes(categories[..., n : n + 1], w=scheme.weights).mean for n in range(R.shape[2])])
-            tau = lambda reference, single=single: np.asarray(
-                kendall_tau(single, np.broadcast_to(reference, single.shape))
-            )
+            same = lambda reference, single=single: np.broadcast_to(reference, single.shape)
+            tau = lambda reference, single=single, same=same: np.asarray(kendall_tau(single, same(reference)))
             found = {"gold": tau(gold), "self": tau(whole), "greedy": tau(prior)}
             key = f"{name}, thresholds {'pooled' if pooled else 'per model'}"
             rows[key] = {k: [round(float(v.mean()), 4), round(float(v.std(ddof=1)), 4)] for k, v in found.items()}
