@@ -100,3 +100,21 @@ def test_killed_three_times_and_resumed_gives_the_same_bits(reference: dict, tmp
 
 def finished(disk: Path) -> list[Path]:
     return sorted(disk.glob("*/*-*.npz"))
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_large_systems_do_not_lock_up(devices: int) -> None:
+    """More models than the library's own elimination takes, so that LAPACK is called in every chunk."""
+    code = """
+import numpy as np
+from jaxrank.comparisons import Comparisons
+from jaxrank.studies import bootstrap
+rng = np.random.default_rng(0)
+W = rng.poisson(3, (80, 80)) + 1.0
+np.fill_diagonal(W, 0)
+rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry", 64, chunk_size=16)
+assert (rep.status == 0).all()
+"""
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONPATH": str(WORKER.parent.parent)}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=240)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -28,6 +29,7 @@ from jaxrank.resampling.progress import progress_bar
 from jaxrank.resampling.work import Replication, Work, kept_of
 
 _AXIS = "replicates"
+_LAPACK = ("cholesky", "eig", "eigh", "geqrf", "lu", "qr", "householder_product", "schur", "svd", "triangular_solve")
 _CHUNK_BYTES = 2**27  # results and host draws of a chunk
 _CHUNK_REPLICATES = 2**14  # so that progress and checkpoints come every second or so
 _HOST_REPLICATES = 2**8  # the same for methods that run on the host, one fit at a time
@@ -74,14 +76,14 @@ def chunk_size(work: Work, n_replicates: int, chunk: int | None = None) -> int:
     """Replicates in a chunk: whole blocks, as many as the memory budget allows, and enough chunks for all cores."""
     if chunk is not None and chunk < 1:
         raise OptionError(f"chunk_size={chunk} must be 1 or more")
-    n_parts = len(jax.local_devices()) if len(jax.local_devices()) > 1 else 1
+    n_parts = len(_devices(work))
     if chunk is None:
         first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
         host = _on_host(work)
         one = first if host else (first, jax.eval_shape(work.lane, jnp.uint32(0), first))
         lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(one)) + 1
         chunk = min(max(_CHUNK_BYTES // lane, 1), _HOST_REPLICATES if host else _CHUNK_REPLICATES)
-        chunk = min(chunk, -(-n_replicates // (_workers() * jax.process_count())))
+        chunk = min(chunk, -(-n_replicates // (_workers(work) * jax.process_count())))
     unit = work.block * n_parts
     n_units = -(-chunk // unit)
     if n_units > 1:
@@ -127,7 +129,7 @@ def _in_order(
     work: Work, bounds: list[tuple[int, int]], size: int, checkpoint: Checkpoint | None
 ) -> Iterator[dict[str, np.ndarray]]:
     """Chunks in order, a few in flight on the cores at a time."""
-    run = _run_on_host if _on_host(work) else _run_on_device
+    devices = _devices(work)
     x64 = jax.config.jax_enable_x64  # a thread-local setting
 
     def job(start: int, stop: int) -> dict[str, np.ndarray]:
@@ -135,12 +137,14 @@ def _in_order(
         if stored is not None:
             return stored
         with jax.enable_x64(x64):
-            batch = work.reduce(run(work, start, stop, size))
+            host = isinstance(work, Replication) and work.ranker.host
+            arrays = _run_on_host(work, start, stop, size) if host else _run_on_device(work, start, stop, size, devices)
+            batch = work.reduce(arrays)
         if checkpoint:
             checkpoint.save(start, stop, batch)
         return batch
 
-    n_workers = 1 if _on_host(work) else _workers()
+    n_workers = _workers(work)
     if n_workers == 1:
         yield from (job(*b) for b in bounds)
         return
@@ -159,8 +163,8 @@ def _in_order(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run_on_device(work: Work, start: int, stop: int, size: int) -> dict[str, np.ndarray]:
-    firsts, counts, capacity, payload, mesh = _layout(work, start, stop, size)
+def _run_on_device(work: Work, start: int, stop: int, size: int, devices: list[Any]) -> dict[str, np.ndarray]:
+    firsts, counts, capacity, payload, mesh = _layout(work, start, stop, size, devices)
     out = _blocks(work, firsts, counts, payload, capacity, mesh)
     # devices are filled one after the other, so the replicates lie in order and padding comes last
     return {name: np.asarray(x)[: stop - start] for name, x in out.items()}
@@ -168,7 +172,7 @@ def _run_on_device(work: Work, start: int, stop: int, size: int) -> dict[str, np
 
 def _run_on_host(work: Replication, start: int, stop: int, size: int) -> dict[str, np.ndarray]:
     """A method on the host: once for each distinct statistic."""
-    firsts, counts, capacity, payload, _ = _layout(work, start, stop, size, devices=1)
+    firsts, counts, capacity, payload, _ = _layout(work, start, stop, size, jax.local_devices()[:1])
     stats, members = _statistics(work, firsts, counts, payload, capacity)
     leaves, tree = jax.tree.flatten(stats)
     leaves = [np.asarray(x)[: stop - start] for x in leaves]
@@ -190,10 +194,9 @@ def _run_on_host(work: Replication, start: int, stop: int, size: int) -> dict[st
     return arrays if members is None else {**arrays, "members": members}
 
 
-def _layout(work: Work, start: int, stop: int, size: int, devices: int | None = None) -> tuple[Any, ...]:
+def _layout(work: Work, start: int, stop: int, size: int, devices: list[Any]) -> tuple[Any, ...]:
     """First replicate and number of blocks of every device, the blocks a device can hold, payload, mesh."""
-    local = jax.local_devices()
-    n_parts = len(local) if devices is None else devices
+    n_parts = len(devices)
     n_blocks = -(-(stop - start) // work.block)
     capacity = -(-size // (work.block * n_parts))
     counts = np.clip(n_blocks - capacity * np.arange(n_parts), 0, capacity).astype(np.int32)
@@ -203,7 +206,7 @@ def _layout(work: Work, start: int, stop: int, size: int, devices: int | None = 
         payload = jax.tree.map(lambda x: _pad(x, n_parts * capacity * work.block), payload)
     mesh = None
     if n_parts > 1:
-        mesh = jax.make_mesh((n_parts,), (_AXIS,), axis_types=(AxisType.Auto,), devices=local)
+        mesh = jax.make_mesh((n_parts,), (_AXIS,), axis_types=(AxisType.Auto,), devices=devices)
     return firsts, counts, capacity, payload, mesh
 
 
@@ -252,11 +255,28 @@ def _on_host(work: Work) -> bool:
     return isinstance(work, Replication) and work.ranker.host
 
 
-def _workers() -> int:
-    """Chunks in flight: on one CPU device, one for each core, since a block keeps one core busy."""
-    if jax.default_backend() != "cpu" or len(jax.local_devices()) > 1:
+def _devices(work: Work) -> list[Any]:
+    """The devices that share a chunk: all of this host, but one CPU device where the work calls LAPACK.
+
+    Such a call waits, inside XLA's pool of threads for CPU devices, for tasks of the same pool, and as many of them at
+    a time as the pool has threads wait for ever.
+    """
+    local = jax.local_devices()
+    alone = len(local) > 1 and jax.default_backend() == "cpu" and not _on_host(work) and _calls_lapack(work)
+    return local[:1] if alone else local
+
+
+def _workers(work: Work) -> int:
+    """Chunks in flight: on one CPU device, one for each core, since a block keeps one core busy (see `_devices`)."""
+    if _on_host(work) or jax.default_backend() != "cpu" or len(jax.local_devices()) > 1 or _calls_lapack(work):
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _calls_lapack(work: Work) -> bool:
+    first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
+    traced = str(jax.make_jaxpr(work.lane)(jnp.uint32(0), first))
+    return any(re.search(rf"\b{name}\b", traced) for name in _LAPACK)
 
 
 def _pad(x: np.ndarray, length: int) -> np.ndarray:
