@@ -23,7 +23,7 @@ from tests.oracles import golden
 METHODS = ("bradley_terry_luce", "bradley_terry_luce_map", "davidson_luce", "davidson_luce_map")
 TENSORS = (
     "T1_6x8x5",
-    "T2_11x30x10",
+    pytest.param("T2_11x30x10", marks=pytest.mark.slow),
     pytest.param("T3_5x6x5", marks=pytest.mark.slow),
     "T4_ties_5x7x4",
     pytest.param("T5_counterexample_3x8x1", marks=pytest.mark.slow),
