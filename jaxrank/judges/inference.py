@@ -104,7 +104,7 @@ def infer(
     if v.shape != (m,) or not np.all(np.isfinite(v)):
         raise OptionError(f"values must be {m} finite numbers, one a level")
     chosen = find_prior(prior)
-    mcmc = _sampler(joint, chosen, m, n_warmup, n_samples, n_chains)
+    mcmc = _sampler(joint, chosen, m, n_warmup, n_samples, n_chains, data[0].shape)
     with numpyro.validation_enabled(False):
         mcmc.run(jax.random.key(seed), *data)
     drawn = {name: np.asarray(x) for name, x in mcmc.get_samples(group_by_chain=True).items()}
@@ -163,8 +163,10 @@ def _model(joint: bool, prior: JudgePrior, m: int, data: Array, gold: Array) -> 
 
 
 @functools.lru_cache(maxsize=16)
-def _sampler(joint: bool, prior: JudgePrior, m: int, n_warmup: int, n_samples: int, n_chains: int) -> Any:
-    """One sampler for all data of one shape: the data are arguments, so other data do not compile again."""
+def _sampler(
+    joint: bool, prior: JudgePrior, m: int, n_warmup: int, n_samples: int, n_chains: int, shape: tuple[int, ...]
+) -> Any:
+    """One sampler for all data of one ``shape``: the data are arguments, so other data do not compile again."""
     from numpyro.infer import MCMC, NUTS
 
     kernel = NUTS(functools.partial(_model, joint, prior, m), target_accept_prob=0.9)
