@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -110,7 +110,7 @@ def as_data(data: Any) -> Responses | Comparisons | Rankings:
 
 def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, options: dict[str, Any]) -> Ranker:
     """The ranker, after it was checked that it can read the data."""
-    if isinstance(data, Rankings) and method in ("plackett_luce", "plackett_luce_map"):
+    if isinstance(data, Rankings) and isinstance(method, str) and method in ("plackett_luce", "plackett_luce_map"):
         # The likelihood of lists, not of their pairs.
         method = method.replace("plackett_luce", "plackett_luce_rankings")
     ranker = catalogue.make(method, **options)
@@ -130,7 +130,7 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
         raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
     if isinstance(ranker, ChecksData):
         ranker.check(data)
-    return ranker
+    return cast(Ranker, ranker)
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ def explain_separation(stat: Counts, fit: Fit, models: Sequence[str], questions:
 
 
 def _some(names: Sequence[str], chosen: np.ndarray) -> str:
-    found = [str(names[i]) for i in np.flatnonzero(chosen)]
+    found = [str(names[i]) for i in np.flatnonzero(chosen).tolist()]
     return ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from jaxrank.errors import OptionError
 
@@ -20,7 +21,7 @@ def check_number(
     name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False, open_high: bool = False
 ) -> None:
     """`OptionError` where a number, if its value is known, lies outside the interval from low to high."""
-    if isinstance(value, jax.core.Tracer) or not isinstance(value, int | float | np.ndarray | np.number | jax.Array):
+    if isinstance(value, Tracer) or not isinstance(value, int | float | np.ndarray | np.number | jax.Array):
         return
     v = np.asarray(value)
     inside = np.isfinite(v) & ((v > low) if open_low else (v >= low)) & ((v < high) if open_high else (v <= high))

@@ -35,11 +35,11 @@ class Orders(eqx.Module):
         """The stages of every order apart: the unit that is drawn is an order."""
         if not isinstance(data, Rankings):
             raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
-        outcomes, _ = data.stages()
+        outcomes = data.stages()[0]
         place = {row.tobytes(): i for i, row in enumerate(outcomes)}
         stage, order = [], []
         for i in range(len(data.places)):
-            own, _ = data.select([i]).stages()
+            own = data.select([i]).stages()[0]
             stage += [place[row.tobytes()] for row in own]
             order += [i] * len(own)
         dtype = jnp.zeros(()).dtype

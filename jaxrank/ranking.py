@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from jaxrank.errors import OptionError
@@ -13,9 +14,7 @@ RankMethod = Literal["competition", "competition_max", "dense", "average"]
 RANK_METHODS = ("competition", "competition_max", "dense", "average")
 
 
-def rank_scores(
-    scores: Float[Array, "*batch models"], method: RankMethod = "competition", resolution: Any = 0.0
-) -> Array:
+def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolution: ArrayLike = 0.0) -> Array:
     """Ranks of scores, 1 is best; sorted neighbours whose scores differ by ``resolution`` or less tie.
 
     **scores**: (..., L), higher is better; NaN gets rank 0 (no rank), infinities are ordinary values.

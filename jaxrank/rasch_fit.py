@@ -40,7 +40,7 @@ def fit_rasch(table: ItemTable, prior: Prior, centred: bool, alive: Any = True, 
 
         found = levenberg_marquardt(
             objective,
-            lambda m, damping: _rasch_step(table, *m, damping, centred, hold),
+            lambda m, damping: _rasch_step(table, m[0], m[1], damping, centred, hold),
             x,
             alive=alive,
             max_steps=3 * max_steps,

@@ -14,11 +14,12 @@ import numpy as np
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.fit import Fit, Status
+from jaxrank.paired_fit import PairedModel
 from jaxrank.ranker import Explains, HasStandardErrors, Ranker
 from jaxrank.ranking import RankMethod, rank_scores
 from jaxrank.responses import Responses
 from jaxrank.statistics import Counts
-from jaxrank.uncertainty import COVARIANCES, has_covariance, score_covariance
+from jaxrank.uncertainty import COVARIANCES, score_covariance
 
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
 
@@ -135,10 +136,11 @@ class Result:
         question, which holds when trials of one question are more alike than the model says)."""
         if kind not in COVARIANCES:
             raise OptionError(f"kind={kind!r}; it must be one of {', '.join(COVARIANCES)}")
-        if not has_covariance(self.ranker):
+        ranker = self.ranker
+        if not isinstance(ranker, PairedModel):
             raise UnsupportedDataError(f"{self.method} has no analytic covariance; use jaxrank.bootstrap")
         with self.precision():
-            return np.asarray(score_covariance(self.ranker, self.stat, self.fit, self.data, kind))
+            return np.asarray(score_covariance(ranker, self.stat, self.fit, self.data, kind))
 
     def to_frame(self, interval: float | None = 0.95) -> Any:
         """A pandas frame, best model first: rank, model, score, and where the method has them se, lower and upper."""

@@ -98,7 +98,8 @@ class DavidsonLuceLikelihood(Likelihood):
 
         def add(s: Array, sums: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             moments = _slate_moments(theta, eta, stat.slates[s], stat.active & (order <= stat.top[s]))
-            return tuple(total + stat.slate_weights[s] * part for total, part in zip(sums, moments, strict=True))
+            weight = stat.slate_weights[s]
+            return sums[0] + weight * moments[0], sums[1] + weight * moments[1], sums[2] + weight * moments[2]
 
         # A dynamic number of rounds: one for complete data, whatever the number of events.
         begin = (value, linear, jnp.zeros((params.shape[0],) * 2, params.dtype))

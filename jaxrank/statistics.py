@@ -124,7 +124,8 @@ class Counts(eqx.Module):
         if r.unit == "question":
             categories = r.flat.reshape(r.shape)
         elif r.unit == "trial":
-            categories = jnp.matmul(weights.trials, r.flat, precision=HIGHEST).reshape(r.shape)
+            trials = _ones_if_none(weights.trials, r.flat.shape[:1])
+            categories = jnp.matmul(trials, r.flat, precision=HIGHEST).reshape(r.shape)
         else:
             by_question = r.flat.reshape(n_questions, -1, n_models * n_categories)
             trials = jnp.broadcast_to(_ones_if_none(weights.trials, by_question.shape[:2]), by_question.shape[:2])
@@ -195,18 +196,17 @@ class Pairs(eqx.Module):
             counts = Counts.reduce(rows, weights)
             contract = functools.partial(jnp.einsum, precision=HIGHEST)
             return cls(*_all_pairs(counts.categories, counts.questions, contract))
+        n_units = rows.flat.shape[0]
         if rows.unit == "trial":
-            w = weights.trials
+            w = _ones_if_none(weights.trials, (n_units,))
         elif rows.unit == "question":
-            w = weights.questions
+            w = _ones_if_none(weights.questions, (n_units,))
         else:
-            questions = weights.questions
-            trials = weights.trials
-            n_units = rows.flat.shape[0]
-            n_questions = questions.shape[0] if questions is not None else trials.shape[0]
+            given = weights.trials if weights.questions is None else weights.questions
+            n_questions = n_units if given is None else given.shape[0]
             grid = (n_questions, n_units // n_questions)
-            w = jnp.broadcast_to(_ones_if_none(trials, grid), grid)
-            w = (w if questions is None else w * questions[:, None]).reshape(-1)
+            trials = jnp.broadcast_to(_ones_if_none(weights.trials, grid), grid)
+            w = (trials * _ones_if_none(weights.questions, grid[:1])[:, None]).reshape(-1)
         product = jnp.matmul(w, rows.flat, precision=HIGHEST).reshape(2, *rows.shape)
         return cls(product[0], product[1])
 

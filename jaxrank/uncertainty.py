@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -17,10 +15,6 @@ from jaxrank.responses import Responses
 from jaxrank.statistics import HIGHEST, Pairs
 
 COVARIANCES = ("information", "sandwich")
-
-
-def has_covariance(ranker: Any) -> bool:
-    return isinstance(ranker, PairedModel)
 
 
 def score_covariance(

@@ -84,10 +84,10 @@ class BayesianMCMC(Ranker):
             "divergences": np.asarray(np.sum(np.asarray(extras["diverging"]))),
         }
         return Fit(
-            scores=scores.astype(dtype),
-            status=np.asarray(Status.CONVERGED if good else Status.MAX_STEPS, np.int32),
-            steps=np.asarray(np.sum(np.asarray(extras["num_steps"])), np.int32),
-            resolution=np.asarray(3 * np.sqrt(2) * np.max(error), dtype),
+            scores=jnp.asarray(scores, dtype),
+            status=jnp.asarray(Status.CONVERGED if good else Status.MAX_STEPS, jnp.int32),
+            steps=jnp.asarray(np.sum(np.asarray(extras["num_steps"])), jnp.int32),
+            resolution=jnp.asarray(3 * np.sqrt(2) * np.max(error), dtype),
             params=params,
         )
 
@@ -97,7 +97,7 @@ def _model(argument: Any) -> None:
     from numpyro.distributions import ZeroSumNormal
 
     wins, variance = argument
-    theta = numpyro.sample("theta", ZeroSumNormal(jnp.sqrt(variance), (wins.shape[0],)))
+    theta: Any = numpyro.sample("theta", ZeroSumNormal(jnp.sqrt(variance), (wins.shape[0],)))
     numpyro.factor("likelihood", BradleyTerryLikelihood().log_prob(theta, Pairs(wins, jnp.zeros_like(wins))))
 
 

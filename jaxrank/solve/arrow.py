@@ -33,6 +33,7 @@ def solve_arrow(
     n_right = row_right.shape[-1]
     flat = cross.reshape(n_rows * width, n_columns * depth)
     top, bottom = row_right.reshape(n_rows * width, n_right), column_right.reshape(n_columns * depth, n_right)
+    w, strength = jnp.zeros(bottom.shape[0], bottom.dtype), jnp.zeros((), bottom.dtype)
     if tie is not None:
         w = tie.reshape(-1)
         diagonal = jnp.diagonal(columns, axis1=1, axis2=2).reshape(-1)
@@ -51,6 +52,7 @@ def solve_arrow(
         left = _blocks_times(inverse, flat.T)  # columns^-1 cross'
         schur = _block_diagonal(rows) - _mm(flat, left)
         inner = _blocks_times(inverse, bottom)
+        u = z = rho = jnp.zeros(())
         if tie is not None:
             # Sherman-Morrison: (columns + c w w')^-1 = columns^-1 - rho u u', u = columns^-1 w.
             u = _blocks_times(inverse, w[:, None])
