@@ -35,6 +35,7 @@ class TwoParameter(Ranker, Explains):
     **Status** as `Rasch`: the penalty keeps every a finite, so that a finite optimum exists under the same condition.
     ``MAX_STEPS``. The objective is not convex: "converged" is a local optimum, the best of the starts.
     **Departs** all-right and all-wrong questions are left out under a prior, where the published code refuses the data.
+    The published code raises at its step limit; here that is a status.
     """
 
     statistic: ClassVar[type] = Counts
@@ -65,7 +66,7 @@ class ThreeParameter(Ranker, Explains):
     **Fields** as `TwoParameter`, and ``guessing``: a number in (0, 1) fixes c for all questions, None (default)
     estimates it; ``guessing_penalty``: weight of sum g^2, default 0.1 as published, which pulls c towards 1/4.
     **Params** also ``guessing`` (M,).
-    **Departs** as `TwoParameter`.
+    **Departs** as `TwoParameter`: the published code raises at its step limit.
     """
 
     statistic: ClassVar[type] = Counts

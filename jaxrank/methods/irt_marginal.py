@@ -38,7 +38,7 @@ class RaschMarginal(Ranker, HasStandardErrors):
     **Status** ``MAX_STEPS``. Questions that all trials passed or all failed are left out and reported with their
     infinite difficulty; a model without trials has the prior as its posterior.
     **Departs** the published code stops after 20 EM steps and centres the difficulties, which contradicts the prior's
-    mean 0.
+    mean 0. Its fixed nodes (see ``quadrature``) tie models that the default separates.
     """
 
     statistic: ClassVar[type] = Counts

@@ -32,7 +32,8 @@ class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
     **Status** ``NO_FINITE_OPTIMUM`` where the graph with an edge from i to j when i was chosen over j is not strongly
     connected [ford1957], ``DISCONNECTED`` where it falls apart, ``MAX_STEPS``. With no informative event every model
     ties at 0. A proper prior always has an optimum.
-    **Departs** scores are logarithms; the source papers use strengths exp(theta).
+    **Departs** scores are logarithms; the source papers use strengths exp(theta). Models with the same data tie
+    exactly, while the published code separates them by the noise of its optimiser.
     """
 
     statistic: ClassVar[type] = Events
@@ -66,7 +67,8 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
     model ties at 0.
     **Departs** the normaliser is evaluated by a discrete Fourier transform instead of a recursion: the same sum and
     cost, with its derivatives. An order that never occurs is left out instead of letting log delta drift to minus
-    infinity.
+    infinity. Models with equal shares of the winning sets tie exactly, while the published code separates them by the
+    noise of its optimiser.
     """
 
     statistic: ClassVar[type] = Events

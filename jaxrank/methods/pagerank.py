@@ -25,7 +25,8 @@ class PageRank(Ranker):
     formula.
     **Params** ``self_loops``: which of the two it was (0 or 1).
     **Status** converged; undefined where there are no comparisons at all.
-    **Departs** in solving for r by elimination instead of iterating.
+    **Departs** in solving for r by elimination instead of iterating. The published code has the self-loops, which its
+    formula has not.
     **Warning** In the published formula a model's column says where its losses go but not how many they are: with two
     models both always score 1/2, and the order can disagree with the win rates. ``pagerank_self_loops`` has neither
     fault; on complete binary data its order is that of the accuracies.

@@ -72,7 +72,8 @@ class Davidson(Ranker, HasStandardErrors, PairedModel):
     ``DISCONNECTED``; ``MAX_STEPS``. Without ties nu is 0, and the model is Bradley-Terry's. With nothing but ties every
     model ties at 0 and nu is infinite.
     **Params** ``nu``.
-    **Departs** in nothing.
+    **Departs** where models have equal sufficient statistics: here they tie exactly, while the published code separates
+    them by the noise of its optimiser.
     """
 
     statistic: ClassVar[type] = Pairs

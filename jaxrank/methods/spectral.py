@@ -27,7 +27,7 @@ class Spectral(Ranker):
     **Departs** in the solver. Where every pair was compared, all columns of the published matrix have the sum L - 1,
     so that the vector is the stationary distribution of a walk to the winners (rank centrality with half ties) and
     comes from one elimination; models outside the group that was never beaten then score exactly 0. Otherwise inverse
-    iteration starts from that.
+    iteration starts from that. The published code computes the ``keener`` variant, its text the default.
     """
 
     statistic: ClassVar[type] = Pairs
