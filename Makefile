@@ -2,6 +2,8 @@
 PYTHON ?= python3
 JOBS ?= auto
 BIN := .venv/bin
+# Nearly all the time of the tests goes into compiling small programs; test-all runs them fully optimised.
+QUICK_COMPILER := --xla_backend_optimization_level=0 $(XLA_FLAGS)
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
 .DEFAULT_GOAL := help
@@ -14,7 +16,7 @@ demo: .venv/base ## rank the 58 models of the bundled data with 95 % intervals
 	$(BIN)/jaxrank demo
 
 test: .venv/dev ## the tests, without the slow ones
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
+	XLA_FLAGS="$(QUICK_COMPILER)" $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
 
 test-all: .venv/dev ## all tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)

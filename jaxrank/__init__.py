@@ -5,34 +5,46 @@ from jaxrank.agreement import Agreement, FitTable, agreement, fit_all
 from jaxrank.api import fit
 from jaxrank.catalogue import catalogue, entries
 from jaxrank.comparisons import Comparisons
+from jaxrank.convergence import Convergence
 from jaxrank.diagnosis import Diagnosis, diagnose
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.fit import Fit, Status
 from jaxrank.io import from_frame, read
 from jaxrank.orderings import Rankings
+from jaxrank.pool_studies import model_pools
+from jaxrank.pools import Pools
 from jaxrank.posterior import posterior
 from jaxrank.posterior_draws import Posterior, load_posterior
+from jaxrank.prefix_studies import convergence
 from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
+from jaxrank.replicates import Replicates, Summary
 from jaxrank.responses import Responses
 from jaxrank.result import Result
+from jaxrank.studies import bootstrap, subsample
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
     "Comparisons",
+    "Convergence",
     "Diagnosis",
     "Fit",
     "FitTable",
     "JaxrankError",
     "JaxrankWarning",
+    "Pools",
     "Posterior",
     "Rankings",
+    "Replicates",
     "Responses",
     "Result",
     "Status",
+    "Summary",
     "agreement",
+    "bootstrap",
     "catalogue",
+    "convergence",
     "datasets",
     "diagnose",
     "entries",
@@ -44,11 +56,13 @@ __all__ = [
     "kendall_tau",
     "load_posterior",
     "methods",
+    "model_pools",
     "posterior",
     "priors",
     "rank_scores",
     "read",
     "spearman",
+    "subsample",
     "top_k_overlap",
     "weighted_tau",
 ]

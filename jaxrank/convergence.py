@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -143,15 +143,13 @@ class Convergence:
 
     def tau_undefined(self, method: str) -> np.ndarray:
         """(len(grid),): share of replicates without a tau-b: a constant ranking, or no ranking."""
-        self._tau_moments(method)
-        return 1 - self._curve(method).tau_known / self.n_replicates
+        return 1 - self._tau_counts(method)[0] / self.n_replicates
 
     def tau_band(self, method: str, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends (len(grid),) of the central ``level`` of tau-b over replicates, to within 0.001."""
         if not 0 < level < 1:
             raise OptionError(f"level={level}; it must lie between 0 and 1, for example 0.95")
-        self._tau_moments(method)
-        cumulative = np.cumsum(self._curve(method).tau_histogram, axis=1)
+        cumulative = np.cumsum(self._tau_counts(method)[3], axis=1)
         total = cumulative[:, -1:]
         at = lambda q: np.where(
             total[:, 0] > 0, (cumulative < np.maximum(q * total, 1)).sum(axis=1) / TAU_BINS * 2 - 1, np.nan
@@ -219,14 +217,19 @@ class Convergence:
     def _moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         return {}
 
-    def _tau_moments(self, method: str) -> tuple[np.ndarray, np.ndarray]:
+    def _tau_counts(self, method: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         curve = self._curve(method)
-        if curve.tau_sum is None:
+        counts = curve.tau_known, curve.tau_sum, curve.tau_squares, curve.tau_histogram
+        if any(c is None for c in counts):
             raise OptionError("this study was run with tau=False")
+        return cast("tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]", counts)
+
+    def _tau_moments(self, method: str) -> tuple[np.ndarray, np.ndarray]:
+        known, total, squares, _ = self._tau_counts(method)
         if method not in self._moments:
             with np.errstate(invalid="ignore", divide="ignore"):
-                mean = curve.tau_sum / curve.tau_known / _TAU_UNIT
-                square = curve.tau_squares / curve.tau_known / _TAU_UNIT**2
+                mean = total / known / _TAU_UNIT
+                square = squares / known / _TAU_UNIT**2
             self._moments[method] = mean, np.sqrt(np.maximum(square - mean**2, 0))
         return self._moments[method]
 

@@ -51,7 +51,7 @@ def model_pools(
     if isinstance(data, Comparisons) or data.outcomes is None:
         raise UnsupportedDataError("pools of models are ranked from single trials; battles and counts alone have none")
     Models(size).check(data.shape)
-    members, gold, own, undefined = None, {}, {}, {}
+    members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named_methods(methods).items():
         ranker = prepare(method, data, prior_for(method, R0), {})
         if ranker.host:

@@ -158,7 +158,7 @@ def _sites(spec: PosteriorModel, argument: Any, extra: Any) -> dict[str, Any]:
 @functools.partial(jax.jit, static_argnums=0)
 def _mode_of(spec_name: str, argument: Any, variance: Any) -> tuple[Any, Any]:
     spec = MODELS[spec_name]
-    likelihood, prior = spec.likelihood(argument), Gaussian(0.0, variance)
+    likelihood, prior = spec.likelihood_of(argument), Gaussian(0.0, variance)
     everyone = jnp.ones((spec.n_models(argument),) * 2, bool)
     solution = maximise(likelihood, prior, Newton(), argument, everyone, True)
     return solution.params, covariance(likelihood, prior, solution.params, argument, everyone)

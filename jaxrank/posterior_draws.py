@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,8 @@ class Posterior:
         meta = {"models": list(self.models), "model": self.model, "sampler": self.sampler, "seconds": self.seconds}
         arrays = {f"draws/{k}": v for k, v in self.draws.items()} | {f"extras/{k}": v for k, v in self.extras.items()}
         with Path(path).open("wb") as file:
-            np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
+            contents: dict[str, Any] = {"meta": np.array(json.dumps(meta)), **arrays}
+            np.savez_compressed(file, **contents)
 
     def __repr__(self) -> str:
         chains, samples = self.draws["theta"].shape[:2]
@@ -208,7 +209,7 @@ def load_posterior(path: Any) -> Posterior:
 
 
 def _worst(values: np.ndarray, pick: Any) -> float:
-    finite: Sequence[float] = values[np.isfinite(values)]
+    finite = values[np.isfinite(values)]
     return float(pick(finite)) if len(finite) else float("nan")
 
 

@@ -46,6 +46,12 @@ class PosteriorModel:
     pack: Callable[[dict[str, Array]], list[Array]] = field(default=lambda _: [])
     item_depth: int = 0
 
+    def likelihood_of(self, argument: Any) -> Likelihood:
+        """The likelihood of one strength per model; item models have none of that form."""
+        if self.likelihood is None:
+            raise TypeError(f"{self.name} has a likelihood of cells, not of strengths alone")
+        return self.likelihood(argument)
+
     def n_models(self, argument: Any) -> int:
         first = argument[0] if isinstance(argument, tuple) and self.item_depth else argument
         return _n_models(first)
@@ -73,15 +79,15 @@ def build(
     def model(argument: Any) -> None:
         import numpyro
 
-        theta = strengths()
-        values = {name: numpyro.sample(name, prior) for name, prior in extra.items()}
+        theta: Any = strengths()
+        values: Any = {name: numpyro.sample(name, prior) for name, prior in extra.items()}
         params = jnp.concatenate([theta, *(jnp.atleast_1d(v) for v in spec.pack(values))])
-        numpyro.factor("likelihood", spec.likelihood(argument).log_prob(params, argument))
+        numpyro.factor("likelihood", spec.likelihood_of(argument).log_prob(params, argument))
 
     return model
 
 
-def _strengths(n_models: int, priors: Mapping[str, Any], hierarchical: bool, centred: bool) -> Callable[[], Array]:
+def _strengths(n_models: int, priors: Mapping[str, Any], hierarchical: bool, centred: bool) -> Callable[[], Any]:
     """Declares theta (and its scale): zero-sum normal, or the user's distribution for each model, then centred.
 
     The likelihoods do not see a common shift, so a zero-sum normal of variance v is the posterior of independent
@@ -89,7 +95,7 @@ def _strengths(n_models: int, priors: Mapping[str, Any], hierarchical: bool, cen
     """
     prior = priors.get("theta", 1.0)
 
-    def declare() -> Array:
+    def declare() -> Any:
         import numpyro
         from numpyro.distributions import HalfNormal, ZeroSumNormal
 
@@ -148,13 +154,13 @@ def _item_model(spec: PosteriorModel, extra: dict, priors: Mapping, strengths: C
         b_scale = numpyro.sample("b_scale", priors.get("b_scale", dist.HalfNormal(2.0)))
         level = numpyro.sample("level", dist.Normal(0.0, 3.0))
         spread = numpyro.sample("b_spread", priors.get("b", dist.Normal(0.0, 1.0)).expand([n_questions]).to_event(1))
-        b = numpyro.deterministic("b", level + b_scale * spread)
+        b: Any = numpyro.deterministic("b", level + b_scale * spread)
         with numpyro.plate("questions", n_questions):
             values = {name: numpyro.sample(name, prior) for name, prior in extra.items()}
-        slope = values.get("a", jnp.ones(n_questions))
+        slope: Any = values.get("a", jnp.ones(n_questions))
         eta = slope[None, :] * (theta[:, None] - b[None, :])
         if "c_share" in values:
-            share = values["c_share"]
+            share: Any = values["c_share"]
             g = jnp.log(share) - jnp.log1p(-share)
             cell = guessing_cell(eta, successes, trials, jnp.broadcast_to(g[None, :], eta.shape), UPPER_GUESSING)
         else:
@@ -290,7 +296,7 @@ def informative(spec: PosteriorModel, argument: Any) -> bool:
     if spec.item_depth:
         _, trials = argument
         return bool(jnp.median(jnp.sum(trials, axis=1)) / 4 > 10)
-    start = spec.likelihood(argument).start(argument)
-    _, _, curvature = spec.likelihood(argument).parts(start, argument)
+    start = spec.likelihood_of(argument).start(argument)
+    _, _, curvature = spec.likelihood_of(argument).parts(start, argument)
     n = spec.n_models(argument)
     return bool(jax.numpy.median(jnp.diagonal(curvature)[:n]) > 10)

@@ -67,7 +67,7 @@ def convergence(
         ranker = prepare(method, data, prior_for(method, R0), {})
         target = reference_ranks(data, ranker, label, reference, pairing, dtype)
         exact = is_tabulated(ranker, data)
-        wide[label] = exact or (jax.config.jax_enable_x64 if dtype is None else np.dtype(dtype) == np.float64)
+        wide[label] = exact or (jax.config.read("jax_enable_x64") if dtype is None else np.dtype(dtype) == np.float64)
         with precision("float64" if exact else dtype):
             work = PrefixWork.make(
                 make_prefixes(data, ranker, scheme, pairing, label, points), as_key(seed), target, tau
@@ -159,5 +159,5 @@ def _check_grid(grid: Sequence[int] | None, n_trials: int) -> tuple[int, ...]:
 
 def _curve(batches: list[dict[str, np.ndarray]], reference: np.ndarray, n: int, size: int) -> Curve:
     start = gather_hosts({"start": np.concatenate([b["start"] for b in batches])}, n, size)["start"]
-    sums = {name: sum(b[name] for b in batches) for name in batches[0] if name != "start"}
+    sums = {name: np.sum([b[name] for b in batches], axis=0) for name in batches[0] if name != "start"}
     return Curve(start=start, reference=reference, **sum_hosts(sums))

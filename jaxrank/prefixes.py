@@ -9,7 +9,7 @@ are whole numbers. Any other method is fitted to each prefix.
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -139,8 +139,8 @@ def make_prefixes(
             whole = np.array_equal(values, np.rint(values))
             kept = value.sum(axis=1).T if shared else value
             return TotalPrefixes(values=jnp.asarray(kept, jnp.int32 if whole else jnp.float64), **common)
-        outcomes = np.moveaxis(data.outcomes, 2, 0) if shared else data.outcomes
+        outcomes = np.moveaxis(np.asarray(data.outcomes), 2, 0) if shared else data.outcomes
         return TablePrefixes(
             outcomes=jnp.asarray(outcomes, jnp.int8), table=cell_table(ranker, data.shape[2]), **common
         )
-    return FittedPrefixes(ranker, make_source(data, ranker, scheme, pairing, name), grid)
+    return FittedPrefixes(ranker, cast(TrialSource, make_source(data, ranker, scheme, pairing, name)), grid)

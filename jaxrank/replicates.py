@@ -188,7 +188,7 @@ class Replicates(Study):
 
     @cached_property
     def _finite(self) -> np.ndarray:
-        return np.isfinite(self.scores).all(axis=1)
+        return np.asarray(np.isfinite(self.scores).all(axis=1))
 
     def interval(self, level: float = 0.95, anchor: int | str | None = None, least: float = 0.5) -> Interval:
         """Percentile interval of each score, from the replicates in which all scores are finite.
@@ -264,9 +264,8 @@ class Replicates(Study):
         replicate and model: replicate, model, score, rank, status)."""
         path = Path(path)
         if path.suffix == ".npz":
-            np.savez_compressed(
-                path, **self.kept.arrays(), ranks=self.ranks, point=self.point, models=np.array(self.models)
-            )
+            contents: dict[str, Any] = {**self.kept.arrays(), "ranks": self.ranks, "point": self.point}
+            np.savez_compressed(path, **contents, models=np.array(self.models))
         elif path.suffix == ".parquet":
             self.long_frame().to_parquet(path, index=False)
         else:

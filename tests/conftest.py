@@ -24,3 +24,10 @@ def _rank_promotion(request: pytest.FixtureRequest) -> Iterator[None]:
     marker = request.node.get_closest_marker("rank_promotion")
     with jax.numpy_rank_promotion(marker.args[0] if marker else "raise"):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _memory() -> Iterator[None]:
+    """Compiled code is dropped after each file: a worker that keeps all of it grows to many gigabytes."""
+    yield
+    jax.clear_caches()

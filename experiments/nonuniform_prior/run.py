@@ -3,8 +3,8 @@
 Eight models with success probabilities from Beta(i + 3, 12 - i), i = 1..8, on 30 questions; updated models from
 Beta(i + 3 + s, 12 - i + s'), s, s' = +-1. D trials of the original models are the prior of the updated ones' N trials.
 Published: mean tau between the original and the updated order 0.88; small D helps at small N, D of 8 and 16 harms
-later. The published rates are one draw; here originals are drawn anew in every replicate, and, to compare with 0.88,
-the originals with the published means are matched by their order 1 to 8.
+later. The published rates are one draw; here one set of originals with the same order is drawn and kept, and the
+updated models are drawn anew in every replicate.
 ``python -m experiments.nonuniform_prior.run`` writes results.json beside this file.
 """
 

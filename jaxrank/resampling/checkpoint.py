@@ -56,7 +56,8 @@ class Checkpoint:
             ) from error
 
     def save(self, start: int, stop: int, arrays: Mapping[str, np.ndarray]) -> None:
-        _write(self._path(start, stop), lambda f: np.savez(f, **arrays))
+        contents: dict[str, Any] = dict(arrays)
+        _write(self._path(start, stop), lambda f: np.savez(f, **contents))
 
     def _path(self, start: int, stop: int) -> Path:
         return self.directory / f"{start:09d}-{stop:09d}.npz"

@@ -9,6 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.comparisons import Comparisons
@@ -46,11 +47,11 @@ def configuration(work: Work, data: Responses | Comparisons, labels: Mapping[str
         **labels,
         "data": digest_arrays(*arrays, np.array(data.models)),
         "work": digest_arrays(*map(np.asarray, leaves), np.array(str(jax.tree.structure(static)))),
-        "dtype": "float64" if jax.config.jax_enable_x64 else "float32",
+        "dtype": "float64" if jax.config.read("jax_enable_x64") else "float32",
         "backend": jax.default_backend(),
         "versions": f"jaxrank {sys.modules['jaxrank'].__version__}, jax {jax.__version__}",
     }
 
 
 def _is_key(x: Any) -> bool:
-    return isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+    return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)

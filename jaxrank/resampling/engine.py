@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -130,15 +130,17 @@ def _in_order(
 ) -> Iterator[dict[str, np.ndarray]]:
     """Chunks in order, a few in flight on the cores at a time."""
     devices = _devices(work)
-    x64 = jax.config.jax_enable_x64  # a thread-local setting
+    x64 = jax.config.read("jax_enable_x64")  # a thread-local setting
 
     def job(start: int, stop: int) -> dict[str, np.ndarray]:
         stored = checkpoint.load(start, stop) if checkpoint else None
         if stored is not None:
             return stored
         with jax.enable_x64(x64):
-            host = isinstance(work, Replication) and work.ranker.host
-            arrays = _run_on_host(work, start, stop, size) if host else _run_on_device(work, start, stop, size, devices)
+            if isinstance(work, Replication) and work.ranker.host:
+                arrays = _run_on_host(work, start, stop, size)
+            else:
+                arrays = _run_on_device(work, start, stop, size, devices)
             batch = work.reduce(arrays)
         if checkpoint:
             checkpoint.save(start, stop, batch)
@@ -165,7 +167,7 @@ def _in_order(
 
 def _run_on_device(work: Work, start: int, stop: int, size: int, devices: list[Any]) -> dict[str, np.ndarray]:
     firsts, counts, capacity, payload, mesh = _layout(work, start, stop, size, devices)
-    out = _blocks(work, firsts, counts, payload, capacity, mesh)
+    out = _blocks(cast(Replication, work), firsts, counts, payload, capacity, mesh)
     # devices are filled one after the other, so the replicates lie in order and padding comes last
     return {name: np.asarray(x)[: stop - start] for name, x in out.items()}
 

@@ -7,7 +7,7 @@ successes and a look-up; where the table is linear only the total successes of e
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -44,7 +44,7 @@ class TabulatedReplication(Work):
     def lane(self, replicate: Any, payload: Any) -> dict[str, Any]:
         dtype = self.table.dtype
         draw = self.scheme.draw(draws.replicate_key(self.key, replicate), replicate, self.shape, dtype)
-        weights = self.scheme.weights(draw, self.shape, dtype).trials
+        weights = cast(Array, self.scheme.weights(draw, self.shape, dtype).trials)
         rows = self.successes.reshape(self.shape[2], -1)
         k = jnp.matmul(weights, rows, precision=HIGHEST).reshape(self.successes.shape[1:])
         if k.ndim == 1:
@@ -69,7 +69,7 @@ def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array)
     n = scheme.n if isinstance(scheme, Subsample) else data.shape[2]
     with jax.enable_x64(True):
         table = np.asarray(cell_table(ranker, n))[n - 1]
-    by_trial = np.moveaxis(data.outcomes, 2, 0)
+    by_trial = np.moveaxis(np.asarray(data.outcomes), 2, 0)
     linear = linear_values(ranker, data) is not None
     successes = by_trial.sum(axis=2) if linear else by_trial
     lane = successes[0].size * 2 * dtype.itemsize

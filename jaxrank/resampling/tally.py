@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -73,8 +74,8 @@ def ranks_of(scores: np.ndarray, resolution: np.ndarray) -> np.ndarray:
         for a in range(0, len(scores), step):
             s, r = scores[a : a + step], resolution[a : a + step]
             short = step - len(s)
-            s, r = np.pad(s, ((0, short), (0, 0))), np.pad(r, (0, short))
-            out[a : a + step] = np.asarray(_ranks(s, r))[: step - short]
+            whole: Any = np.pad(s, ((0, short), (0, 0))), np.pad(r, (0, short))
+            out[a : a + step] = np.asarray(_ranks(*whole))[: step - short]
         return out
 
 

@@ -48,6 +48,7 @@ def bootstrap(
     ] = None,
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
+    from jaxrank.replicates import Replicates
     from jaxrank.cli.prior import read_prior
     from jaxrank.fit import Status
     from jaxrank.studies import bootstrap as study
@@ -69,7 +70,7 @@ def bootstrap(
     if not prints:
         return
     _table(rep, interval).emit(out)
-    if save is not None:
+    if save is not None and isinstance(rep, Replicates):
         rep.save(save)
     for status, n in rep.status_counts().items():
         if status != Status.CONVERGED:
