@@ -48,9 +48,9 @@ def bootstrap(
     ] = None,
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
-    from jaxrank.replicates import Replicates
     from jaxrank.cli.prior import read_prior
     from jaxrank.fit import Status
+    from jaxrank.replicates import Replicates
     from jaxrank.studies import bootstrap as study
 
     check_out(out)
