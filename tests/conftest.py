@@ -31,3 +31,15 @@ def _memory() -> Iterator[None]:
     """Compiled code is dropped after each file: a worker that keeps all of it grows to many gigabytes."""
     yield
     jax.clear_caches()
+
+
+# Each golden tensor has a shape, and so compilations, of its own: two of the five run always.
+SLOW_TENSORS = ("T2_11x30x10", "T3_5x6x5", "T5_counterexample_3x8x1")
+SLOW = set((Path(__file__).parent / "slow.txt").read_text().split())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of slow.txt, measured at over five seconds each, and those of the further golden tensors."""
+    for item in items:
+        if item.nodeid in SLOW or any(tensor in item.nodeid for tensor in SLOW_TENSORS):
+            item.add_marker(pytest.mark.slow)

@@ -386,6 +386,7 @@ def test_process_runs_in_float64_and_keeps_compiled_code(tmp_path: Path, results
 
     own, second = tmp_path / "own", tmp_path / "second"
     variables = {"XDG_CACHE_HOME": str(second), "JAX_COMPILATION_CACHE_DIR": str(own)}
+    variables["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     subprocess.run(command, env=environment(**variables), capture_output=True, check=True)
     assert any(own.iterdir())
     assert not second.exists()

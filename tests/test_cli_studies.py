@@ -91,7 +91,7 @@ def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
         "-m",
         "avg",
         "-B",
-        "1000",
+        "3000",
         "--chunk-size",
         "256",
     ]
@@ -107,7 +107,7 @@ def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
     assert "rank_lower" in told[0]
     assert "rank_lower" not in told[1]
     with np.load(tmp_path / "0.npz") as stored:
-        wanted = bootstrap(jr.read(results), "avg", 1000, dtype="float64")
+        wanted = bootstrap(jr.read(results), "avg", 3000, dtype="float64")
         np.testing.assert_array_equal(stored["scores"], wanted.scores)
 
 

@@ -62,13 +62,15 @@ VARIANTS: dict[str, np.ndarray] = {
 ENTRIES = [e for e in jr.entries().values() if e.ranker().statistic.name != "orders"]
 
 
-def _is_slow(entry) -> bool:
-    ranker = entry.ranker()
-    return ranker.host and ranker.stochastic
-
-
 def entry_params(entries=ENTRIES):
-    return [pytest.param(e, id=e.name, marks=[pytest.mark.slow] if _is_slow(e) else []) for e in entries]
+    """One identifier of each class runs always; its further settings, and what samples on the host, are slow."""
+    params, seen = [], set()
+    for entry in entries:
+        ranker = entry.ranker()
+        slow = type(ranker) in seen or (ranker.host and ranker.stochastic)
+        seen.add(type(ranker))
+        params.append(pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if slow else []))
+    return params
 
 
 @functools.cache
