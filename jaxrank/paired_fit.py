@@ -17,7 +17,7 @@ from jaxrank.graph import dominance_levels, reachability, strong_components
 from jaxrank.likelihood import Likelihood, covariance, maximise
 from jaxrank.pair_likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.priors import Prior
-from jaxrank.ranker import Explains
+from jaxrank.ranker import Explains, HasStandardErrors
 from jaxrank.responses import name_list
 from jaxrank.solve.newton import Solution
 from jaxrank.statistics import Pairs
@@ -25,7 +25,7 @@ from jaxrank.statistics import Pairs
 SEPARATION = ("raise", "nan", "extend")
 
 
-class PairedModel(Explains):
+class PairedModel(Explains, HasStandardErrors):
     """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
 
     prior: eqx.AbstractVar[Prior]
@@ -40,6 +40,10 @@ class PairedModel(Explains):
     @abc.abstractmethod
     def read(self, stat: Pairs) -> Pairs:
         """The statistic as the likelihood takes it (ties dropped or split, pseudo-counts added)."""
+
+    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
+        """From the observed information, the tie parameter estimated beside the strengths."""
+        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
 
     def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         return _explanation(self, self.read(stat), Status(int(fit.status)), models)

@@ -6,18 +6,17 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from jaxrank.fit import Fit
 from jaxrank.pair_likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
-from jaxrank.paired_fit import PairedModel, fit_paired, paired_covariance
+from jaxrank.paired_fit import PairedModel, fit_paired
 from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.ranker import Entry, Ranker, choice, number
 from jaxrank.solve.newton import Newton
 from jaxrank.statistics import Pairs
 
 
-class BradleyTerry(Ranker, HasStandardErrors, PairedModel):
+class BradleyTerry(Ranker, PairedModel):
     """Bradley-Terry strengths from wins; ties are dropped, or count half a win to each side.
 
     **Model** Pr(i > j) = sigmoid(theta_i - theta_j) [bradleyterry1952]; maximum likelihood, or with ``prior`` the
@@ -54,11 +53,8 @@ class BradleyTerry(Ranker, HasStandardErrors, PairedModel):
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         return fit_paired(self, stat)
 
-    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
-        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
 
-
-class Davidson(Ranker, HasStandardErrors, PairedModel):
+class Davidson(Ranker, PairedModel):
     """Bradley-Terry strengths with ties: Davidson's model, tie parameter estimated.
 
     **Model** Pr(i > j) : Pr(j > i) : Pr(tie) = pi_i : pi_j : nu sqrt(pi_i pi_j), pi = exp(theta) [davidson1970].
@@ -91,11 +87,8 @@ class Davidson(Ranker, HasStandardErrors, PairedModel):
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         return fit_paired(self, stat)
 
-    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
-        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
 
-
-class RaoKupper(Ranker, HasStandardErrors, PairedModel):
+class RaoKupper(Ranker, PairedModel):
     """Bradley-Terry strengths with ties: the Rao-Kupper threshold model.
 
     **Model** Pr(i > j) = pi_i / (pi_i + kappa pi_j), Pr(tie) = the rest, kappa >= 1 [raokupper1967].
@@ -124,9 +117,6 @@ class RaoKupper(Ranker, HasStandardErrors, PairedModel):
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         return fit_paired(self, stat)
-
-    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
-        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
 
 
 ENTRIES = (

@@ -7,20 +7,20 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from jaxrank.errors import OptionError
 from jaxrank.fit import Fit
 from jaxrank.pair_likelihoods import BradleyTerryLikelihood, log_odds
-from jaxrank.paired_fit import PairedModel, assemble, determined, fit_paired, paired_covariance, support
+from jaxrank.paired_fit import PairedModel, assemble, determined, fit_paired, support
 from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.ranker import Entry, Ranker, choice
 from jaxrank.solve.fixed_point import FixedPoint
 from jaxrank.solve.newton import Newton
 from jaxrank.statistics import Pairs
 
 
-class PlackettLuce(Ranker, HasStandardErrors, PairedModel):
+class PlackettLuce(Ranker, PairedModel):
     """Plackett-Luce strengths of pairwise wins by a minorise-maximise type of iteration.
 
     **Model** a win of i over j is a ranking of two: Pr(i > j) = pi_i / (pi_i + pi_j), pi = exp(theta)
@@ -63,9 +63,6 @@ class PlackettLuce(Ranker, HasStandardErrors, PairedModel):
         inside = determined(self, stat, known)
         solution = self.mm(_update(inside, known.together, self.update), log_odds(inside.wins), known.alive)
         return assemble(self, stat, known, solution)
-
-    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
-        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))
 
 
 def _update(stat: Pairs, together: Array, name: str) -> Callable[[Array], Array]:
