@@ -7,7 +7,7 @@ QUICK_COMPILER := --xla_backend_optimization_level=0 $(XLA_FLAGS)
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint format install dev clean
+.PHONY: help demo test test-all bench docs lint format install dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -26,6 +26,10 @@ bench: .venv/dev ## the benchmarks of experiments/benchmarks, one after the othe
 		[ -e "$$script" ] || { echo "experiments/benchmarks holds no script"; break; }; \
 		echo "== $$script"; $(BIN)/python "$$script"; done
 
+docs: .venv/docs ## the documentation, in build/docs; its pages are executed
+	$(BIN)/sphinx-build -W --keep-going -q -d .cache/docs/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
 lint: .venv/dev ## ruff and pyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -36,7 +40,7 @@ format: .venv/dev ## let ruff lay out the code
 	$(BIN)/ruff format .
 
 install: .venv/base ## the library alone, in .venv
-dev: .venv/dev ## the library with everything that tests and docs need, in .venv
+dev: .venv/dev ## the library with everything that the tests need, in .venv
 
 clean: ## remove the virtual environment and all caches
 	rm -rf .venv .cache .pytest_cache .ruff_cache build dist
@@ -51,4 +55,8 @@ clean: ## remove the virtual environment and all caches
 
 .venv/dev: pyproject.toml | .venv/base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@
+
+.venv/docs: pyproject.toml | .venv/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	@touch $@

@@ -1,0 +1,67 @@
+"""Sphinx: pages are MyST Markdown, their code cells are executed, the API comes from the docstrings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT), str(HERE)]
+
+import pages  # noqa: E402  (docs/pages.py)
+
+import jaxrank  # noqa: E402
+
+project = "jaxrank"
+author = "the jaxrank authors"
+version = release = jaxrank.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton"]
+exclude_patterns = ["tools/logs", "figures"]
+html_theme = "furo"
+html_title = f"jaxrank {version}"
+default_role = "literal"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+
+# Outputs are kept for as long as neither a page nor the library changes.
+_sources = sorted((ROOT / "jaxrank").rglob("*.py"))
+_version = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / ".cache" / "docs" / "cells" / _version)
+nb_execution_timeout = 180
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+pages.write(HERE / "generated")
+
+
+def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = pages.docstring_lines(lines)
+
+
+def _citations(app: Any, name: str, source: list[str]) -> None:
+    """``[](#ref-key)`` becomes a link with authors and year."""
+    source[0] = re.sub(r"\[\]\(#ref-(\w+)\)", lambda found: pages.cite(found[1], brackets=True), source[0])
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", _citations)
+    # Docstrings are read anew when the way to read them has changed.
+    app.add_config_value("pages_version", hashlib.sha256(Path(pages.__file__).read_bytes()).hexdigest(), "env")
+    app.connect("autodoc-process-docstring", _docstring)
