@@ -13,6 +13,7 @@ import jaxrank as jr
 from jaxrank import judges
 from jaxrank.errors import DataError, OptionError
 from jaxrank.judges.inference import joint_log_likelihood
+from jaxrank.judges.patterns import patterns_of
 
 FAST = {"n_samples": 300, "n_warmup": 300, "n_chains": 2}
 
@@ -43,7 +44,7 @@ def test_joint_likelihood_by_enumeration():
                 total += PI[k, t] * np.prod([THETA[j, t, scores[j, k, q]] for j in range(2) if scores[j, k, q] >= 0])
         want += np.log(total)
     with jax.enable_x64(True):
-        got = joint_log_likelihood(*map(jnp.asarray, (PI, THETA, scores, gold)))
+        got = joint_log_likelihood(jnp.asarray(PI), jnp.asarray(THETA), patterns_of(scores, gold, 3))
     assert float(got) == pytest.approx(want, rel=1e-12)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.errors import DataError, JaxrankWarning, OptionError
+from jaxrank.judges.patterns import Patterns, patterns_of
 from jaxrank.judges.priors import PRIORS, JudgePrior, find_prior
 from jaxrank.judges.scores import checked_scores
 from jaxrank.ranking import rank_scores
@@ -96,18 +97,16 @@ def infer(
     **values**: value of each level, 0..M-1 by default; the score of a candidate is its expected value.
     Warns where chains disagree (R-hat above 1.05) or the effective sample size is below 100.
     """
-    import numpyro
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
-    data, m, joint = _data(scores, counts, gold, n_levels)
+    data, sizes = read_data(scores, counts, gold, n_levels)
+    m = sizes[-1]
     v = np.arange(m, dtype=float) if values is None else np.asarray(values, float)
     if v.shape != (m,) or not np.all(np.isfinite(v)):
         raise OptionError(f"values must be {m} finite numbers, one a level")
     chosen = find_prior(prior)
-    mcmc = _sampler(joint, chosen, m, n_warmup, n_samples, n_chains, data[0].shape)
-    with numpyro.validation_enabled(False):
-        mcmc.run(jax.random.key(seed), *data)
-    drawn = {name: np.asarray(x) for name, x in mcmc.get_samples(group_by_chain=True).items()}
+    keys = jax.random.split(jax.random.key(seed), n_chains)
+    drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
     score = drawn["pi"] @ v
     flat = score.reshape(-1, score.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -135,53 +134,60 @@ def sensitivity(
     return {result.prior: result for result in results}
 
 
-def joint_log_likelihood(pi: Array, theta: Array, scores: Array, gold: Array) -> Array:
+def joint_log_likelihood(pi: Array, theta: Array, patterns: Patterns) -> Array:
     """Sum over (k, q) of log sum_t pi_kt prod_j theta_j[t, s_jkq], t fixed where the true level is known."""
-    log_theta = jnp.log(jnp.maximum(theta, 1e-30))
-    given = jax.vmap(lambda t, s: jnp.moveaxis(t[:, jnp.maximum(s, 0)], 0, -1) * (s >= 0)[..., None])(log_theta, scores)
-    evidence = jnp.sum(given, axis=0)  # (K, Q, M)
-    possible = (gold[..., None] < 0) | (gold[..., None] == jnp.arange(pi.shape[-1])[None, None])
-    seen = jnp.any(scores >= 0, axis=0) | (gold >= 0)
+    tiny = jnp.finfo(pi.dtype).tiny
+    m = pi.shape[-1]
+    given = jnp.swapaxes(jnp.log(jnp.maximum(theta, tiny)), 0, 1).reshape(m, -1)  # (t, J M)
+    evidence = jnp.einsum("ti,iku->tku", given, patterns.hot, precision=jax.lax.Precision.HIGHEST)
     total = jax.scipy.special.logsumexp(
-        jnp.where(possible, evidence + jnp.log(jnp.maximum(pi, 1e-30))[:, None], -jnp.inf), axis=-1
+        evidence + jnp.log(jnp.maximum(pi, tiny)).T[..., None], axis=0, b=patterns.possible
     )
-    return jnp.sum(jnp.where(seen, total, 0))
+    return jnp.sum(patterns.count * total)
 
 
-def _model(joint: bool, prior: JudgePrior, m: int, data: Array, gold: Array) -> None:
+def draw_chain(
+    key: Array, data: Any, prior: JudgePrior, sizes: tuple[int, int, int], n_warmup: int, n_samples: int
+) -> dict[str, Array]:
+    """One chain of NUTS: ``pi`` (S, K, M) and ``theta`` (S, J, M, M). Pure; map it over chains and over data sets.
+
+    **data**: `Patterns`, or counts (J, K, M). **sizes**: J, K, M.
+    """
+    import numpyro
+    from numpyro.infer import MCMC, NUTS
+
+    kernel = NUTS(functools.partial(_model, prior, sizes), target_accept_prob=0.9)
+    mcmc = MCMC(kernel, num_warmup=n_warmup, num_samples=n_samples, progress_bar=False)
+    with numpyro.validation_enabled(False):
+        mcmc.run(key, data)
+    return {name: mcmc.get_samples()[name] for name in ("pi", "theta")}
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def draw_chains(
+    keys: Array, data: Any, prior: JudgePrior, sizes: tuple[int, int, int], n_warmup: int, n_samples: int
+) -> dict[str, Array]:
+    """`draw_chain` for every key on the same data; other data of the same shapes do not compile again."""
+    return jax.vmap(lambda key: draw_chain(key, data, prior, sizes, n_warmup, n_samples))(keys)
+
+
+def _model(prior: JudgePrior, sizes: tuple[int, int, int], data: Any) -> None:
     import numpyro
     import numpyro.distributions as dist
 
-    n_judges, n_candidates = data.shape[:2]
+    n_judges, n_candidates, m = sizes
     pi: Any = numpyro.sample("pi", dist.Dirichlet(jnp.ones(m)).expand([n_candidates]).to_event(1))
     theta: Any = numpyro.deterministic("theta", prior.sample(n_judges, m))
-    if joint:
-        numpyro.factor("scores", joint_log_likelihood(pi, theta, data, gold))
+    if isinstance(data, Patterns):
+        numpyro.factor("scores", joint_log_likelihood(pi, theta, data))
     else:
         judged = jnp.einsum("km,jmn->jkn", pi, theta, precision=jax.lax.Precision.HIGHEST)
         numpyro.factor("counts", jnp.sum(data * jnp.log(jnp.maximum(judged, 1e-30))))
 
 
-@functools.lru_cache(maxsize=16)
-def _sampler(
-    joint: bool, prior: JudgePrior, m: int, n_warmup: int, n_samples: int, n_chains: int, shape: tuple[int, ...]
-) -> Any:
-    """One sampler for all data of one ``shape``: the data are arguments, so other data do not compile again."""
-    from numpyro.infer import MCMC, NUTS
-
-    kernel = NUTS(functools.partial(_model, joint, prior, m), target_accept_prob=0.9)
-    return MCMC(
-        kernel,
-        num_warmup=n_warmup,
-        num_samples=n_samples,
-        num_chains=n_chains,
-        chain_method="vectorized",
-        progress_bar=False,
-        jit_model_args=True,
-    )
-
-
-def _data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tuple[tuple[Array, Array], int, bool]:
+def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tuple[Any, tuple[int, int, int]]:
+    """What the likelihood reads, checked: `Patterns` or counts (J, K, M); and J, K, M."""
+    dtype = jnp.zeros(()).dtype
     if (scores is None) == (counts is None):
         raise OptionError("give scores (judges, candidates, questions) or counts (judges, candidates, levels)")
     if counts is not None:
@@ -190,12 +196,12 @@ def _data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tuple[tu
             raise DataError(f"counts has shape {y.shape}; it needs (judges, candidates, levels), numbers of 0 or more")
         if gold is not None:
             raise OptionError("gold needs scores question by question; counts do not say which question they belong to")
-        return (jnp.asarray(y, jnp.zeros(()).dtype), jnp.zeros((1, 1), jnp.int32)), y.shape[-1], False
+        return jnp.asarray(y, dtype), y.shape
     found, m = checked_scores(scores, n_levels)
     known = np.full(found.shape[1:], -1, np.int32) if gold is None else np.asarray(gold, np.int32)
     if known.shape != found.shape[1:] or known.max() >= m:
         raise DataError(f"gold must be levels below {m}, or -1, of shape (candidates, questions) = {found.shape[1:]}")
-    return (jnp.asarray(found), jnp.asarray(known)), m, True
+    return jax.tree.map(jnp.asarray, patterns_of(found, known, m, dtype)), (*found.shape[:2], m)
 
 
 def _ends(probability: float) -> list[float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -44,25 +45,23 @@ class JudgePrior:
         if self.kind == "perfect":
             return jnp.broadcast_to(jnp.eye(m), (n_judges, m, m))
 
-        def draw(name: str, weights: Array) -> Any:
-            return numpyro.sample(name, dist.Dirichlet(weights).expand([n_judges]).to_event(1))
+        def draw(name: str, weights: Array, *shape: int) -> Any:
+            return numpyro.sample(name, dist.Dirichlet(weights).expand(shape).to_event(len(shape)))
 
         if self.kind == "free":
-            rows = [draw(f"row_{level}", jnp.ones(m)) for level in range(m)]
-            return jnp.stack(rows, axis=1)
-        row = draw("row_0", jnp.ones(m).at[0].add(self.trust))
+            return draw("rows", jnp.ones(m), n_judges, m)
+        row = draw("row_0", jnp.ones(m).at[0].add(self.trust), n_judges)
+        # One site for all transitions that start at one level: NUTS pays for every site at every step.
+        moves = [
+            draw(f"moves_from_{start}", jnp.ones(m - start).at[1].add(self.trust), m - 1, n_judges)
+            for start in range(m - 1)
+        ]
+        last = jnp.zeros((m - 1, n_judges, m)).at[..., m - 1].set(1.0)
+        up = [jnp.concatenate([jnp.zeros((m - 1, n_judges, s)), move], axis=-1) for s, move in enumerate(moves)]
+        transitions = jnp.stack([*up, last], axis=2)  # (levels - 1, judges, from, to)
         rows = [row]
-        for level in range(1, m):
-            moved: Any = 0.0
-            for start in range(m):
-                if start == m - 1:
-                    target = jnp.zeros((n_judges, m)).at[:, m - 1].set(1.0)
-                else:
-                    up = draw(f"move_{level}_{start}", jnp.ones(m - start).at[1].add(self.trust))
-                    target = jnp.concatenate([jnp.zeros((n_judges, start)), up], axis=1)
-                moved = moved + row[:, start : start + 1] * target
-            row = moved
-            rows.append(row)
+        for transition in transitions:
+            rows.append(jnp.einsum("js,jst->jt", rows[-1], transition, precision=jax.lax.Precision.HIGHEST))
         return jnp.stack(rows, axis=1)
 
 
