@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 import pages  # noqa: E402  (docs/pages.py)
+from jupyter_client.connect import ConnectionFileMixin  # noqa: E402
 
 import jaxrank  # noqa: E402
 
@@ -45,6 +47,9 @@ nb_execution_cache_path = str(ROOT / ".cache" / "docs" / "cells" / _version)
 nb_execution_timeout = 180
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+logging.getLogger("traitlets").setLevel(logging.WARNING)
+if os.name == "posix":
+    ConnectionFileMixin.transport.default_value = "ipc"  # kernels warn of TCP
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import jaxrank
 from jaxrank.catalogue import entries
@@ -24,7 +26,7 @@ READS = {
 def write(folder: Path) -> None:
     """All pages, into ``folder``; a page that has not changed is left alone, so that Sphinx does not read it again."""
     folder.mkdir(exist_ok=True)
-    for name, text in (("catalogue", catalogue()), ("references", references())):
+    for name, text in (("catalogue", catalogue()), ("parity", parity()), ("references", references())):
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -68,11 +70,63 @@ def _table(members: list[Entry]) -> str:
     return "\n".join(rows)
 
 
+# Functions of scorio.rank whose name is not the identifier itself, or a part of it that ends before its options.
+_SCORIO = {"bayes_greedy": "bayes", "bayes_ci": "bayes"}
+_SCORIO_FAMILIES = (
+    *("dynamic_irt", "rank_centrality", "schulze", "ranked_pairs", "nanson", "baldwin", "elo", "glicko", "hodge_rank"),
+    *("kemeny_young", "nash", "pass_at_k", "pass_hat_k", "mg_pass_at_k", "serial_rank", "minimax"),
+)
+_SCORIO_OPTIONS = {"ties": "tie_handling", "stat": "pairwise_stat", "weights": "weight_method", "score": "score_type"}
+_SCORIO_DEFAULTS = ("prior", "per_event")  # options of ours whose value here is scorio's only behaviour
+
+
+def scorio_call(entry: Entry) -> tuple[str, dict[str, Any]]:
+    """The function of scorio.rank for a published identifier, and its options beside R."""
+    name = next((f for f in _SCORIO_FAMILIES if entry.name.startswith(f"{f}_")), entry.name)
+    options = {_SCORIO_OPTIONS.get(k, k): v for k, v in entry.options.items() if k not in _SCORIO_DEFAULTS}
+    if options.pop("needs_R0", False):
+        options["R0"] = "R0"
+    if entry.name == "dynamic_irt_growth":
+        options |= {"variant": "growth", "assume_time_axis": True, "score_target": "initial"}
+    return _SCORIO.get(entry.name, name), options
+
+
+def parity() -> str:
+    """Every published identifier beside scorio's call, with the **Departs** paragraph of its docstring."""
+    out = [
+        "# Parity with scorio",
+        "[scorio](https://pypi.org/project/scorio/) 0.2.3 is the program of the papers that jaxrank's identifiers come "
+        "from [](#ref-hariri2026ranking) [](#ref-hariri2026dont). Each published identifier is one of its calls, "
+        "below with `rank` for `scorio.rank`; *departs* says where jaxrank differs from that code or from the source "
+        "of the method, on purpose. The tests run scorio's own test data: every ranking is the same at the defaults, "
+        "or stands in a table with its reason.",
+        "The metrics of `scorio.eval` are `jaxrank.evaluation`: `avg`, `bayes`, `pass_at_k`, `pass_hat_k`, "
+        "`g_pass_at_k_tau`, `mg_pass_at_k`, each with the interval that scorio's `..._ci` returns. Missing cells, "
+        "which scorio refuses, are read by nearly all methods.",
+        "| identifier | scorio | departs |\n| --- | --- | --- |",
+    ]
+    for entry in entries().values():
+        if entry.published:
+            function, options = scorio_call(entry)
+            text = ", ".join(["R", *(f"{k}={v if k == 'R0' else repr(v)}" for k, v in options.items())])
+            out[-1] += f"\n| `{entry.name}` | `rank.{function}({text})` | {_departs(entry)} |"
+    return "\n\n".join(out) + "\n"
+
+
+def _departs(entry: Entry) -> str:
+    doc = inspect.getdoc(entry.make) or ""
+    found = re.search(r"\*\*Departs\*\*(.*?)(?=\n\*\*|\Z)", doc, flags=re.DOTALL)
+    text = " ".join(found[1].split()) if found else ""
+    return "" if text == "in nothing." else text.replace("``", "`").replace("|", "\\|")
+
+
 def references() -> str:
     """The bibliography; every entry is a target that pages link to as ``[...](#ref-key)``."""
     out = ["# References", "The sources that docstrings and pages name, from `jaxrank/references.bib`."]
     for key, fields in sorted(bibliography().items(), key=lambda item: (item[1].get("author", ""), item[0])):
-        journal = fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or fields.get("institution")
+        journal = (
+            fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or fields.get("institution")
+        )
         volume = " ".join(filter(None, (journal, fields.get("volume"))))
         pages = f", {fields['pages'].replace('--', '-')}" if "pages" in fields else ""
         authors = fields["author"].replace(" and others", " et al.").replace(" and ", "; ")

@@ -1,0 +1,219 @@
+"""Every code block of the README and of the documentation runs, and what they link to and name is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import pytest
+
+import jaxrank
+from jaxrank.catalogue import entries
+from jaxrank.cli.app import make_app
+from tests.test_scorio_fixtures import METHODS
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("generated", "logs"))]
+QUICK = {
+    *("README.md", "start.md", "new_method.md"),
+    *("tools/lm_eval.md", "tools/inspect.md", "tools/formats.md"),
+}
+"""Pages whose code runs in the quick suite; that of the others is marked slow."""
+KINDS = {"python", "bash", "yaml", "{eval-rst}", "{toctree}", "{image}"}
+OTHER_COMMANDS = {"make", "pip", "git", "cd", "source"}
+
+FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the value of its ``:name:`` option, its text without options."""
+
+    language: str
+    name: str
+    body: str
+
+
+def blocks(page: Path) -> list[Block]:
+    found = []
+    for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
+        directive = re.match(r"\{code-(?:cell|block)\}\s*(\w*)", fence["info"])
+        language = (directive[1] or "python") if directive else fence["info"].partition(" ")[0]
+        options = re.match(r"(?::\w+:[^\n]*\n)*\n?", fence["body"] if directive else "")
+        assert options
+        name = re.search(r":name: (\w+)", options[0])
+        found.append(Block(language, name[1] if name else "", fence["body"][options.end() :]))
+    return found
+
+
+def title(page: Path) -> str:
+    return page.name if page.parent == ROOT else page.relative_to(DOCS).as_posix()
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of the shell blocks without comments; those of a named block have a test of their own."""
+    lines = [
+        x for block in blocks(page) if block.language == "bash" and not block.name for x in block.body.splitlines()
+    ]
+    return [command for line in lines if (command := re.split(r"(?:^|\s)#", line)[0].strip())]
+
+
+def page_params(having: Any) -> list[Any]:
+    chosen = [page for page in PAGES if having(page)]
+    return [pytest.param(p, id=title(p), marks=() if title(p) in QUICK else pytest.mark.slow) for p in chosen]
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Enter an empty folder in which the files that a page reads lie where they lie beside the page."""
+
+    def enter(page: Path) -> Path:
+        for name in ("logs", "figures"):
+            if (page.parent / name).is_dir():
+                (tmp_path / name).symlink_to(page.parent / name)
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return enter
+
+
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+@pytest.mark.parametrize("page", page_params(lambda p: any(b.language == "python" for b in blocks(p))))
+def test_python_blocks_run_in_order(page: Path, beside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside(page)
+    module = ModuleType("page")  # classes look for the module that they are defined in
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    names = vars(module)
+    for number, block in enumerate(b for b in blocks(page) if b.language == "python"):
+        exec(compile(block.body, f"{title(page)}, block {number}", "exec"), names)
+    if title(page) == "README.md":
+        assert len(names["fit"].ranks) == 58
+        assert (names["low"] < names["high"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+@pytest.mark.parametrize("page", page_params(lambda p: any(c.startswith("jaxrank ") for c in commands(p))))
+def test_commands_run_in_order(page: Path, beside: Any) -> None:
+    folder = beside(page)
+    for command in commands(page):
+        if not command.startswith("jaxrank "):
+            continue
+        words = shlex.split(command)[1:]
+        with jax.enable_x64(True), pytest.raises(SystemExit) as end:
+            make_app()(words, prog_name="jaxrank")
+        assert not end.value.code, command
+        for option, file in itertools.pairwise(words):
+            if option in ("--out", "-o", "--save", "--draws", "--curves", "--checkpoint") and "=" not in file:
+                assert (folder / file).exists(), command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["slurm", "hosts"])
+def test_many_hosts(kind: str, tmp_path: Path) -> None:
+    """The blocks for clusters, as two processes of this machine: with the variables that SLURM sets, and by address."""
+    block = next(b for b in blocks(DOCS / "uncertainty.md") if b.name == kind)
+    lines = [line.removeprefix("srun ") for line in block.body.splitlines() if "jaxrank" in line]
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    if kind == "slurm":
+        assert len(lines) == 1
+        lines *= 2
+    address = f"127.0.0.1:{port}"
+    running = []
+    for number, line in enumerate(lines):
+        words = shlex.split(line.replace("10.0.0.1:4321", address))
+        assert words[0] == "jaxrank"
+        slurm = {"SLURM_JOB_ID": str(port), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
+        slurm |= {"SLURM_PROCID": str(number), "SLURM_LOCALID": str(number), "SLURM_STEP_NUM_TASKS": "2"}
+        env = {**os.environ, **(slurm if kind == "slurm" else {}), "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+        start = [sys.executable, "-m", "jaxrank", *words[1:]]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        running.append(subprocess.Popen(start, env=env, cwd=tmp_path, **pipes))
+    said = [process.communicate(timeout=240)[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0], said
+    assert "p_best" in said[0]
+    assert "p_best" not in said[1]
+    assert (tmp_path / "replicates.npz").exists()
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, id=title(p)) for p in PAGES])
+def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
+    """Data and file listings aside, no block is left out by the tests above."""
+    assert {block.language for block in blocks(page)} <= KINDS
+    assert {command.split()[0] for command in commands(page)} <= OTHER_COMMANDS | {"jaxrank"}
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named = set(re.findall(r"^make ([a-z-]+)", text, flags=re.MULTILINE)) | set(re.findall(r"`make ([a-z-]+)", text))
+    assert {"demo", "test"} <= named <= targets
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, id=title(p)) for p in PAGES])
+def test_links_lead_to_files(page: Path) -> None:
+    """Links to other files; Sphinx checks anchors, and makes the pages of docs/generated."""
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert "generated/" in target or (page.parent / target).exists(), target
+
+
+@pytest.fixture(scope="module")
+def written() -> ModuleType:
+    """docs/pages.py, which writes the pages of docs/generated."""
+    spec = importlib.util.spec_from_file_location("pages", DOCS / "pages.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_catalogue_page_has_every_method(written: ModuleType) -> None:
+    page = written.catalogue()
+    for entry in entries().values():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{entry.name}`"))
+        assert entry.summary.replace("|", "\\|") in row
+        assert f"(#ref-{entry.source})" in row
+        assert f".. autoclass:: {entry.make.__module__}.{entry.make.__name__}" in page
+
+
+def test_every_reference_is_written(written: ModuleType) -> None:
+    page = written.references()
+    keys = re.findall(r"^@\w+\{(\w+),", Path(jaxrank.__file__).with_name("references.bib").read_text(), re.MULTILINE)
+    assert len(set(keys)) == len(keys) > 50
+    for key in keys:
+        assert f"(ref-{key})=\n**{key}**: " in page
+    assert not re.search(r"[{}\\]", page)
+
+
+def test_the_parity_page_has_every_published_identifier(written: ModuleType) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `rank\.(\w+)\(R", written.parity(), flags=re.MULTILINE)
+    published = [entry.name for entry in entries().values() if entry.published]
+    assert [name for name, _ in rows] == published
+    assert len(published) == 72
+    assert {function for _, function in rows} <= set(METHODS.split()) | {"bayes"}
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\.\. auto\w+:: jaxrank\.(\w+)", text, flags=re.MULTILINE))
+    named |= set(re.findall(r"`jaxrank\.(\w+)[.`]", text))
+    assert set(jaxrank.__all__) <= named
+
+
+def test_the_chooser_names_methods_that_exist() -> None:
+    text = (DOCS / "choose.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    chosen = {name for row in rows for name in re.findall(r"`(\w+)`", row.strip("| ").split(" | ")[-1])}
+    assert chosen - {"R0", "curl", "harmonic"} <= set(entries())
+    assert len(chosen) > 30
