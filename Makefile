@@ -15,11 +15,11 @@ help: ## list the targets
 demo: .venv/base ## rank the 58 models of the bundled data with 95 % intervals
 	$(BIN)/jaxrank demo
 
-test: .venv/dev ## the tests, without the slow ones
-	XLA_FLAGS="$(QUICK_COMPILER)" $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
+test: .venv/dev ## the tests and notebooks, without the slow ones
+	XLA_FLAGS="$(QUICK_COMPILER)" $(BIN)/pytest --nbmake -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
 
-test-all: .venv/dev ## all tests
-	$(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
+test-all: .venv/dev ## all tests and notebooks
+	$(BIN)/pytest --nbmake -n $(JOBS) --dist worksteal $(ARGS)
 
 bench: .venv/dev ## the benchmarks of experiments/benchmarks, one after the other
 	@set -e; for script in experiments/benchmarks/*.py; do \
