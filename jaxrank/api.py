@@ -62,6 +62,14 @@ def fit(
     result with its status.
 
     Returns a `Result`. Raises subclasses of `JaxrankError`.
+
+    >>> import jaxrank as jr
+    >>> R = [[[1, 1], [1, 0], [1, 1]], [[1, 0], [0, 0], [0, 1]]]  # 2 models x 3 questions x 2 trials
+    >>> fit = jr.fit(jr.Responses(R, models=["ada", "bob"]), "pass_hat_k", k=2)
+    >>> fit
+    Result(pass_hat_k, 2 models, best: ada, bob; converged)
+    >>> fit.ranks.tolist()
+    [1, 2]
     """
     if on_failure not in ("raise", "return"):
         raise OptionError(f'on_failure={on_failure!r}; it must be "raise" or "return"')

@@ -30,7 +30,12 @@ def entries() -> dict[str, Entry]:
 
 
 def catalogue() -> list[str]:
-    """The identifiers of all methods."""
+    """The identifiers of all methods.
+
+    >>> import jaxrank as jr
+    >>> "bradley_terry" in jr.catalogue()
+    True
+    """
     return list(entries())
 
 

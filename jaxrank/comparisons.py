@@ -31,6 +31,13 @@ class Comparisons:
     **count**: float64 (E,).
 
     Raises `DataError` for unequal lengths, unknown outcomes (with the row), a model against itself, negative counts.
+
+    >>> import jaxrank as jr
+    >>> battles = jr.Comparisons(["x", "x", "y"], ["y", "z", "z"], [1, 0.5, 1])  # x beat y, x and z tied, y beat z
+    >>> battles
+    Comparisons(3 models, 3 battles, 1 ties)
+    >>> battles.wins.tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
 
     a: np.ndarray
@@ -76,7 +83,12 @@ class Comparisons:
 
     @classmethod
     def from_matrix(cls, wins: Any, ties: Any = None, names: Sequence[Any] | None = None) -> Comparisons:
-        """From totals: ``wins[i, j]`` times i beat j, ``ties[i, j] = ties[j, i]`` times they tied; float (L, L)."""
+        """From totals: ``wins[i, j]`` times i beat j, ``ties[i, j] = ties[j, i]`` times they tied; float (L, L).
+
+        >>> import jaxrank as jr
+        >>> jr.Comparisons.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]], names=["ada", "bob"])
+        Comparisons(2 models, 6 battles, 2 ties)
+        """
         w = _square(wins, "wins")
         t = np.zeros_like(w) if ties is None else _square(ties, "ties")
         if t.shape != w.shape:

@@ -53,6 +53,10 @@ def load(name: str, *, graded: bool = False) -> Responses:
     every trial 1 where its score is the highest and 0 elsewhere. ``notes`` of the result say where it comes from.
 
     Raises `OptionError` for an unknown name, and for ``graded=True`` where the data hold no partial credit.
+
+    >>> import jaxrank as jr
+    >>> jr.datasets.load("lrm_token_economy")
+    Responses(23 models x 19 questions x 5 trials, binary, unequal trials or missing cells)
     """
     if name not in sources():
         near = difflib.get_close_matches(str(name), available(), n=1)

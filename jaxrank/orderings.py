@@ -27,6 +27,10 @@ class Rankings:
 
     Raises `DataError` for no orders, unknown names, a model twice in one order, counts that are negative or do not
     match.
+
+    >>> import jaxrank as jr
+    >>> jr.Rankings([["ada", "bob", "cyd"], ["bob", ["ada", "cyd"]]]).places.tolist()
+    [[1, 2, 3], [2, 1, 2]]
     """
 
     places: np.ndarray

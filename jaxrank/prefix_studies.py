@@ -54,6 +54,12 @@ def convergence(
 
     All methods see the same replicates, which are those of `bootstrap` with the same seed. Accuracy, Bayes@N and the
     Pass@k family are computed for all prefixes at once; other methods are fitted to each prefix.
+
+    >>> import jaxrank as jr
+    >>> R = [[[1, 1, 1]] * 4, [[1, 0, 1]] * 4, [[0, 0, 0]] * 4]
+    >>> con = jr.convergence(R, "avg", n_replicates=500, seed=0)
+    >>> con.pmf("avg").round(1).tolist()  # never within N - 1 = 2 trials, after 1, after 2
+    [0.6, 0.0, 0.4]
     """
     data, scheme = as_data(data), as_scheme(scheme)
     named = named_methods(methods)

@@ -22,6 +22,12 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
     **resolution**: scalar or (...,), 0 or more.
 
     Returns int32 (..., L), floats for "average".
+
+    >>> import jaxrank as jr
+    >>> jr.rank_scores([0.9, 0.7, 0.7, 0.4]).tolist()
+    [1, 2, 2, 4]
+    >>> jr.rank_scores([0.9, 0.7, 0.7, 0.4], "average").tolist()
+    [1.0, 2.5, 2.5, 4.0]
     """
     if method not in RANK_METHODS:
         raise OptionError(f"method={method!r} is not a way to rank ties; choose one of {', '.join(RANK_METHODS)}")
@@ -67,6 +73,10 @@ def kendall_tau(a: Any, b: Any) -> Array:
 
     NaN where either input is constant or holds NaN. Source: Kendall (1945), "The treatment of ties in ranking
     problems".
+
+    >>> import jaxrank as jr
+    >>> round(float(jr.kendall_tau([3, 2, 1], [3, 1, 1])), 3)
+    0.816
     """
     x, y = jnp.broadcast_arrays(_signs(a), _signs(b))
     return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))

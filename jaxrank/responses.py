@@ -33,6 +33,13 @@ class Responses:
 
     Raises `DataError` for an empty axis, a wrong number of axes, values that are not whole categories, duplicate
     names, and models without a single observed trial.
+
+    >>> import jaxrank as jr
+    >>> data = jr.Responses([[[1, 1], [0, 1]], [[1, 0], [0]]], models=["ada", "bob"])  # one trial of bob's is missing
+    >>> data
+    Responses(2 models x 2 questions x 2 trials, binary, unequal trials or missing cells)
+    >>> data.trials.tolist()
+    [[2, 2], [2, 1]]
     """
 
     outcomes: np.ndarray | None
@@ -72,6 +79,10 @@ class Responses:
         """Binary results of which only counts are known: ``successes`` (L, M) of ``trials`` (scalar or (L, M)).
 
         Methods that pair trials by index cannot read them; those with ``pairing="all"`` can.
+
+        >>> import jaxrank as jr
+        >>> jr.Responses.from_counts([[7, 3], [5, 2]], trials=8, models=["ada", "bob"])
+        Responses(2 models x 2 questions x 8 trials, binary, counts only)
         """
         k, n = np.asarray(successes), np.asarray(trials)
         if k.ndim != 2:

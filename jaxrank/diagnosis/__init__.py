@@ -59,7 +59,13 @@ class Diagnosis:
 
 
 def diagnose(data: Any) -> Diagnosis:
-    """Look at `Responses` (or what they accept), `Comparisons` or `Rankings`; nothing is fitted."""
+    """Look at `Responses` (or what they accept), `Comparisons` or `Rankings`; nothing is fitted.
+
+    >>> import jaxrank as jr
+    >>> found = jr.diagnose(jr.Comparisons(["ada", "ada"], ["bob", "cyd"], [1, 1]))
+    >>> [finding.name for finding in found.problems]
+    ['separation']
+    """
     found: list[Finding | None] = []
     if isinstance(data, Comparisons):
         found += findings_of_battles(data)

@@ -43,6 +43,10 @@ def rank_with_intervals(
     **ties**: "leader": a group is everything down from its best member until the first model that is separated from
     that member. "adjacent" (as published): neighbours in the order that are not separated are in one group, which can
     chain models that are far apart into one rank.
+
+    >>> from jaxrank import evaluation
+    >>> evaluation.rank_with_intervals([0.8, 0.7, 0.5], [0.05, 0.05, 0.05]).tolist()
+    [1, 1, 3]
     """
     if ties not in ("leader", "adjacent"):
         raise OptionError(f'ties={ties!r}; it must be "leader" or "adjacent"')
@@ -78,6 +82,10 @@ def trials_needed(
     name.  **z**: 1.645 for 95 %, 1.96 for 97.5 % one-sided confidence.  **R0**: prior outcomes that stay as they are.
     Rates of a question are the observed shares. z grows as the square root of the number of trials; the exact smallest
     N is found, and None returned where the rates give equal scores (or more than ``most`` trials are needed).
+
+    >>> from jaxrank import evaluation
+    >>> evaluation.trials_needed([[[1, 1], [1, 0]], [[1, 0], [0, 0]]], (0, 1))
+    4
     """
     data = getattr(R, "data", R)
     cells = read(data, R0, 1.0, None if w is None else np.size(w))

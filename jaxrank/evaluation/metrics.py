@@ -56,6 +56,11 @@ def bayes(
     """Bayes@N: posterior mean of the weighted outcome under Dirichlet priors; point and mean are the same number.
 
     **w**: weight of each category; by default its value (0, 1 for binary outcomes). Source: hariri2026dont, eqs. 5, 6.
+
+    >>> from jaxrank import evaluation
+    >>> e = evaluation.bayes([[1, 1, 1, 0], [1, 0, 0, 0]])  # one model, two questions, four trials
+    >>> [round(float(v), 3) for v in (e.mean, e.sd, e.lo, e.hi)]
+    [0.5, 0.126, 0.253, 0.747]
     """
     with precision(dtype):
         cells = read(R, R0, strength, None if w is None else np.size(w))
@@ -95,12 +100,21 @@ def pass_at_k(R: Any, k: int, interval: float = 0.95, **options: Any) -> Estimat
     """Pass@k: chance that at least one of k tries succeeds [chen2021]; posterior of the mean of 1 - (1 - p_m)^k.
 
     **options**: R0, strength, method, n_draws, seed, dtype, extrapolate: see the module.
+
+    >>> from jaxrank import evaluation
+    >>> round(float(evaluation.pass_at_k([[1, 1, 1, 0], [1, 0, 0, 0]], 2).point), 3)
+    0.75
     """
     return _tries(R, k, interval, "any", 0, **options)
 
 
 def pass_hat_k(R: Any, k: int, interval: float = 0.95, **options: Any) -> Estimate:
-    """Pass^k: chance that all of k tries succeed [yao2024]; posterior of the mean of p_m^k. Options as `pass_at_k`."""
+    """Pass^k: chance that all of k tries succeed [yao2024]; posterior of the mean of p_m^k. Options as `pass_at_k`.
+
+    >>> from jaxrank import evaluation
+    >>> round(float(evaluation.pass_hat_k([[1, 1, 1, 0], [1, 0, 0, 0]], 2).point), 3)
+    0.25
+    """
     return _tries(R, k, interval, "all", 0, **options)
 
 

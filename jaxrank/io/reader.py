@@ -87,6 +87,16 @@ def read(
 
     Returns `Responses`, or `Comparisons` for battles. Their ``notes`` say what was read, dropped or assumed.
     Raises `DataError` in one line that names the file and the place in it.
+
+    >>> import pathlib, tempfile
+    >>> import jaxrank as jr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "results.csv"
+    >>> _ = path.write_text("model,question,score\\nada,q1,1\\nada,q2,1\\nbob,q1,0\\nbob,q2,1\\n")
+    >>> data = jr.read(path)
+    >>> data
+    Responses(2 models x 2 questions x 1 trials, binary)
+    >>> data.notes
+    ('read 4 rows of results.csv (csv): columns model, question, score',)
     """
     logs = LogOptions(
         model, scorer, metric, filter, errors, rescore, questions, tests, n, levels, threshold, ties, bothbad
