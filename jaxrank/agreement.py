@@ -135,6 +135,16 @@ def fit_all(
 
     Nothing raises for a single method: those that cannot read the data are in ``skipped`` with the reason, and those
     that did not converge carry their status.
+
+    >>> import jaxrank as jr
+    >>> table = jr.fit_all([[1, 1, 1, 0], [1, 0, 0, 1], [0, 0, 0, 1]], ["avg", "borda", "pass_hat_k"])
+    >>> table.to_frame()
+             avg  borda
+    model 0    1      1
+    model 1    2      2
+    model 2    3      3
+    >>> list(table.skipped)  # it needs two trials
+    ['pass_hat_k']
     """
     data = as_data(data)
     chosen = catalogue.catalogue() if methods is None else methods
@@ -168,7 +178,12 @@ def fit_all(
 def agreement(
     data: Any, methods: Sequence[str | Ranker] | None = None, *, gold: str = GOLD, **options: Any
 ) -> Agreement:
-    """Tau-b matrix, groups of identical order and consensus of many methods; options as in `fit_all`."""
+    """Tau-b matrix, groups of identical order and consensus of many methods; options as in `fit_all`.
+
+    >>> import jaxrank as jr
+    >>> jr.agreement([[1, 1, 1, 0], [1, 0, 0, 1], [0, 0, 0, 1]], ["bayes", "avg", "copeland"]).groups
+    [('bayes', 'avg', 'copeland')]
+    """
     return fit_all(data, methods, **options).agreement(gold)
 
 

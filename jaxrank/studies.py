@@ -58,6 +58,14 @@ def bootstrap(
 
     Replicates in which the method fails are kept with their status and never raise. Point estimates come from the whole
     data. Returns `Replicates` (`Summary` for keep="summary"). Raises subclasses of `JaxrankError`.
+
+    >>> import jaxrank as jr
+    >>> R = [[[1, 1, 1], [1, 0, 1]], [[1, 0, 0], [0, 1, 0]]]
+    >>> rep = jr.bootstrap(R, "avg", n_replicates=1000, scheme="questions_and_trials", seed=0)
+    >>> rep
+    Replicates(avg, 1000 replicates by questions_and_trials, 2 models)
+    >>> rep.scores.shape
+    (1000, 2)
     """
     if keep not in KEEP:
         raise OptionError(f"keep={keep!r}; it must be one of {', '.join(KEEP)}")
