@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxrank.fit import Fit, Status
 from jaxrank.priors import Prior
 from jaxrank.solve.lanes import lanes
 from jaxrank.solve.linear import inverse_spd, solve_spd, solve_spd_lanes
-from jaxrank.solve.newton import Newton, Solution
+from jaxrank.solve.newton import Near, Newton, Solution
 
 
 class Likelihood(eqx.Module):
@@ -63,8 +64,11 @@ def maximise(
     problem = (likelihood, prior, stat, together, jnp.asarray(alive))
     if not likelihood.laned:
         return _maximise(solver, *problem)
-    arrays, rest = eqx.partition(problem, lambda x: isinstance(x, jax.Array | np.ndarray))
-    return lanes(lambda a: _maximise(solver, *eqx.combine(a, rest)))(arrays)
+    is_array = lambda x: isinstance(x, jax.Array | np.ndarray)
+    common, how = eqx.partition(solver, is_array)
+    arrays, rest = eqx.partition(problem, is_array)
+    solve = lambda common, arrays: _maximise(eqx.combine(common, how), *eqx.combine(arrays, rest))
+    return lanes(solve, n_common=1)(common, arrays)
 
 
 def _maximise(
@@ -115,6 +119,15 @@ def covariance(
     gauge = _gauge(together, params)
     scale = _scale(curvature)
     return inverse_spd(curvature + scale * gauge) - gauge / scale
+
+
+def begin_near(model: Any, near: Near, fit: Fit) -> Any:
+    """``model`` whose ``solver`` begins at an optimum; the model itself where the fit found none, and for priors whose
+    stages have optima of their own."""
+    finite = all(bool(np.isfinite(x).all()) for x in jax.tree.leaves(near))
+    if len(model.prior.smoothings) > 1 or int(fit.status) != Status.CONVERGED or not finite:
+        return model
+    return eqx.tree_at(lambda m: m.solver.near, model, near, is_leaf=lambda x: x is None)
 
 
 def _centred(bend: Array) -> Array:

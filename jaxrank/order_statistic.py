@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.orderings import Rankings
-from jaxrank.statistics import Weights
+from jaxrank.weights import Weights
 
 
 class Orders(eqx.Module):

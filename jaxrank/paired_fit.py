@@ -14,18 +14,18 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxrank.errors import OptionError
 from jaxrank.fit import Fit, Status, solver_resolution
 from jaxrank.graph import dominance_levels, reachability, strong_components
-from jaxrank.likelihood import Likelihood, covariance, maximise
+from jaxrank.likelihood import Likelihood, begin_near, covariance, maximise
 from jaxrank.pair_likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.priors import Prior
-from jaxrank.ranker import Explains, HasStandardErrors
+from jaxrank.ranker import Explains, HasStandardErrors, StartsNear
 from jaxrank.responses import name_list
-from jaxrank.solve.newton import Solution
+from jaxrank.solve.newton import Near, Solution
 from jaxrank.statistics import Pairs
 
 SEPARATION = ("raise", "nan", "extend")
 
 
-class PairedModel(Explains, HasStandardErrors):
+class PairedModel(Explains, HasStandardErrors, StartsNear):
     """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
 
     prior: eqx.AbstractVar[Prior]
@@ -47,6 +47,10 @@ class PairedModel(Explains, HasStandardErrors):
 
     def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         return _explanation(self, self.read(stat), Status(int(fit.status)), models)
+
+    def near(self, stat: Pairs, fit: Fit) -> PairedModel:
+        """With "extend", where groups of models have optima of their own, this model."""
+        return self if self.separation == "extend" else begin_near(self, _near(self, stat, fit), fit)
 
     def __check_init__(self) -> None:
         if self.separation not in SEPARATION:
@@ -142,6 +146,11 @@ def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array,
     known = support(model, stat)
     inside = determined(model, stat, known)
     return covariance(model.likelihood, model.prior, fitted_params(model, fit), inside, known.together)
+
+
+@eqx.filter_jit
+def _near(model: PairedModel, stat: Pairs, fit: Fit) -> Near:
+    return Near(fitted_params(model, fit), paired_covariance(model, stat, fit))
 
 
 def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:

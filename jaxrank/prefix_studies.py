@@ -22,7 +22,7 @@ from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.responses import Responses
-from jaxrank.studies import number_of_replicates, prior_for, whole_fit
+from jaxrank.studies import near, number_of_replicates, prior_for, whole_fit
 
 
 def convergence(
@@ -75,6 +75,8 @@ def convergence(
         exact = is_tabulated(ranker, data)
         wide[label] = exact or (jax.config.read("jax_enable_x64") if dtype is None else np.dtype(dtype) == np.float64)
         with precision("float64" if exact else dtype):
+            if not exact:
+                ranker = near(ranker, whole_fit(data, ranker, label, pairing, as_key(seed)))
             work = PrefixWork.make(
                 make_prefixes(data, ranker, scheme, pairing, label, points), as_key(seed), target, tau
             )

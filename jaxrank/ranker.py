@@ -47,6 +47,15 @@ class HasStandardErrors(eqx.Module):
         """Standard deviation of each score at a fit; NaN where it has none."""
 
 
+class StartsNear(eqx.Module):
+    """Mixin of rankers whose solver can begin at the fit of similar data: replicates then take fewer steps."""
+
+    @abc.abstractmethod
+    def near(self, stat: Any, fit: Fit) -> Ranker:
+        """A copy that begins at ``fit``, or this ranker where that is no help. Only the steps differ: where a replicate
+        lies too far away the solver begins as without."""
+
+
 class NeedsPrior(eqx.Module):
     """Mixin of rankers that read earlier outcomes R0 as a prior."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,21 +13,28 @@ from jaxtyping import Array, Float
 
 from jaxrank.fit import Fit, Status, solver_resolution
 from jaxrank.graph import reachability
-from jaxrank.likelihood import covariance, maximise
+from jaxrank.likelihood import Likelihood, begin_near, covariance, maximise
 from jaxrank.priors import Prior
-from jaxrank.ranker import Explains
+from jaxrank.ranker import Explains, StartsNear
 from jaxrank.responses import name_list
 from jaxrank.setwise import Choices, choices, gate, joint, orders_connected, set_totals
 from jaxrank.setwise_likelihoods import DavidsonLuceLikelihood, LuceLikelihood
-from jaxrank.solve.newton import Newton, Solution
+from jaxrank.solve.newton import Near, Newton, Solution
 from jaxrank.statistics import HIGHEST
 
 
-class SetwiseModel(Explains):
-    """What the setwise rankers share: a prior on the log-strengths and a solver."""
+class SetwiseModel(Explains, StartsNear):
+    """What the setwise rankers share: a likelihood, a prior on the log-strengths and a solver."""
 
     prior: eqx.AbstractVar[Prior]
     solver: eqx.AbstractVar[Newton]
+
+    @abc.abstractmethod
+    def problem(self, stat: Any) -> tuple[Likelihood, Any]:
+        """The likelihood that is maximised, and what it reads."""
+
+    def near(self, stat: Any, fit: Fit) -> SetwiseModel:
+        return begin_near(self, _near(self, stat, fit), fit)
 
     def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         return explanation(stat, Status(int(fit.status)), models, type(self).__name__)
@@ -109,6 +117,16 @@ def davidson_luce_errors(
     params = jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))])
     inverse = covariance(DavidsonLuceLikelihood(n_orders), model.prior, params, totals, jnp.ones_like(c.met))
     return jnp.sqrt(jnp.diagonal(inverse))[: fit.scores.shape[0]]
+
+
+@eqx.filter_jit
+def _near(model: SetwiseModel, stat: Any, fit: Fit) -> Near:
+    likelihood, data = model.problem(stat)
+    if likelihood.n_extra == 0:
+        everyone = jnp.ones((fit.scores.shape[0],) * 2, bool)
+        return Near(fit.scores, covariance(likelihood, model.prior, fit.scores, data, everyone))
+    delta = fit.params["tie_strengths"]
+    return Near(jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))]), None)
 
 
 def explanation(stat: Any, status: Status, models: Sequence[str], name: str) -> str:

@@ -12,7 +12,7 @@ from jaxrank.api import as_data, as_key, method_name, precision, prepare, read_s
 from jaxrank.catalogue import make
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError
-from jaxrank.ranker import NeedsPrior, Ranker
+from jaxrank.ranker import NeedsPrior, Ranker, StartsNear
 from jaxrank.replicates import Replicates, Summary, centre_of
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
@@ -81,6 +81,7 @@ def bootstrap(
         estimate = whole_fit(data, ranker, name, pairing, key)
         work = tabulated_replication(data, ranker, scheme, key)
         if work is None:
+            ranker = near(ranker, estimate)
             work = Replication.make(ranker, make_source(data, ranker, scheme, pairing, name), key)
         labels = {"method": name, "scheme": str(scheme), "seed": str(seed), "pairing": pairing}
         disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size)
@@ -113,6 +114,11 @@ def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing:
     stat = read_statistic(ranker, data, pairing)
     raw = run(ranker, stat, key if ranker.stochastic else None)
     return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat)
+
+
+def near(ranker: Ranker, whole: Result) -> Ranker:
+    """The ranker for replicates of data whose fit is known."""
+    return ranker.near(whole.stat, whole.fit) if isinstance(ranker, StartsNear) else ranker
 
 
 def prior_for(method: str | Ranker, R0: Any) -> Any:

@@ -20,10 +20,11 @@ from jaxrank.fit import Status
 from jaxrank.replicates import Replicates, Summary
 from jaxrank.resampling import SCHEMES, as_scheme, draws
 from jaxrank.resampling.engine import chunk_size, replicate
+from jaxrank.resampling.schemes import Trials
 from jaxrank.resampling.sources import make_source
-from jaxrank.resampling.work import Replication
+from jaxrank.resampling.work import Replication, concatenate
 from jaxrank.responses import Responses
-from jaxrank.studies import bootstrap, subsample
+from jaxrank.studies import bootstrap, near, subsample, whole_fit
 
 SHAPE = (5, 9, 7)
 GATHERED = ["trials", "trials_per_question", "independent", "questions", "questions_and_trials", "subsample(4)"]
@@ -61,6 +62,7 @@ def test_replicate_is_the_fit_of_the_data_it_drew(method: str, scheme: str) -> N
         np.testing.assert_array_equal(rep.ranks[b], alone.ranks)
 
 
+@pytest.mark.filterwarnings("ignore:.*no result on some questions")
 def test_missing_cells_and_categories_replicate_as_fits() -> None:
     rng = np.random.default_rng(3)
     R = rng.integers(-1, 3, SHAPE)
@@ -69,6 +71,27 @@ def test_missing_cells_and_categories_replicate_as_fits() -> None:
         for b in (3, 11):
             alone = jr.fit(Responses(drawn_data(R, scheme, 2, b)), "avg", dtype="float64")
             np.testing.assert_allclose(rep.scores[b], alone.scores, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "method", ["bradley_terry", "bradley_terry_map", "bradley_terry_davidson", "rao_kupper", "bradley_terry_luce"]
+)
+def test_a_start_near_the_whole_data_changes_steps_only(method: str) -> None:
+    data = Responses(random_tensor(4))
+    other = Responses(1 - random_tensor(5))  # an optimum far away: the solver must notice
+    with jax.enable_x64(True):
+        source = make_source(data, make(method), Trials(), "aligned", method)
+        ranker, key = make(method), jax.random.key(0)
+        whole, far = (whole_fit(d, ranker, method, "aligned", key) for d in (data, other))
+        starts = [ranker, near(ranker, whole), near(ranker, far)]
+        assert starts[1].solver.near is not None and starts[2].solver.near is not None
+        works = [Replication.make(r, source, key, block=16) for r in starts]
+        plain, warm, astray = (concatenate(replicate(work, 64)) for work in works)
+    for found in (warm, astray):
+        np.testing.assert_array_equal(found["status"], plain["status"])
+        np.testing.assert_allclose(found["scores"], plain["scores"], atol=1e-9)
+    solved = plain["status"] == Status.CONVERGED
+    assert solved.any() and (plain["steps"] > 0).any()
 
 
 @pytest.mark.parametrize("pairing", ["aligned", "all"])

@@ -22,6 +22,7 @@ LAYERS = {
     "jaxrank.options": 0,
     "jaxrank.hypergeometric": 1,
     "jaxrank.statistics": 1,
+    "jaxrank.weights": 1,
     "jaxrank.order_statistic": 1,
     "jaxrank.symmetric": 1,
     "jaxrank.diagnostics": 1,

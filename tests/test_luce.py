@@ -16,8 +16,9 @@ from jaxrank.fit import Status
 from jaxrank.methods.luce import BradleyTerryLuce, DavidsonLuce
 from jaxrank.setwise import choices, set_totals
 from jaxrank.setwise_likelihoods import DavidsonLuceLikelihood, LuceLikelihood
-from jaxrank.statistics import Events, Weights
+from jaxrank.statistics import Events
 from jaxrank.symmetric import joint_inclusion, log_symmetric
+from jaxrank.weights import Weights
 from tests.oracles import golden
 
 METHODS = ("bradley_terry_luce", "bradley_terry_luce_map", "davidson_luce", "davidson_luce_map")

@@ -16,7 +16,7 @@ from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
 from jaxrank.order_statistic import Orders
 from jaxrank.setwise import choices
 from jaxrank.setwise_likelihoods import LuceLikelihood
-from jaxrank.statistics import Weights
+from jaxrank.weights import Weights
 from tests.oracles import golden
 
 

@@ -11,8 +11,9 @@ from jaxrank.errors import OptionError
 from jaxrank.fit import Fit
 from jaxrank.priors import Flat, Prior, as_prior
 from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
-from jaxrank.setwise import choices
+from jaxrank.setwise import Choices, SetTotals, choices, set_totals
 from jaxrank.setwise_fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.setwise_likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.solve.newton import Newton
 from jaxrank.statistics import Events
 
@@ -40,6 +41,9 @@ class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
     binary: ClassVar[bool] = True
     prior: Prior = eqx.field(default=Flat(), converter=as_prior)
     solver: Newton = eqx.field(default=Newton())
+
+    def problem(self, stat: Events) -> tuple[LuceLikelihood, Choices]:
+        return LuceLikelihood(), choices(stat.outcomes, stat.weights)
 
     def __call__(self, stat: Events, *, key: None = None) -> Fit:
         return fit_luce(self, choices(stat.outcomes, stat.weights))
@@ -80,6 +84,10 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
     def __check_init__(self) -> None:
         if self.max_tied is not None and self.max_tied < 1:
             raise OptionError(f"max_tied={self.max_tied}; the largest tie order is 1 or more")
+
+    def problem(self, stat: Events) -> tuple[DavidsonLuceLikelihood, SetTotals]:
+        n_orders = self._orders(stat)
+        return DavidsonLuceLikelihood(n_orders), set_totals(choices(stat.outcomes, stat.weights), n_orders)
 
     def __call__(self, stat: Events, *, key: None = None) -> Fit:
         return fit_davidson_luce(self, choices(stat.outcomes, stat.weights), self._orders(stat))

@@ -25,7 +25,7 @@ class BradleyTerry(Ranker, PairedModel):
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
     ``ties``: "drop" (default) or "half".  ``pseudo``: draws added to every compared pair, half a win to each side;
-    default 0.  ``separation``: what scores are where no finite optimum exists: "raise" (default; NaN in a batch),
+    default none.  ``separation``: what scores are where no finite optimum exists: "raise" (default; NaN in a batch),
     "nan", or "extend" (strong components in their order of dominance, maximum likelihood inside each; distances between
     components are then arbitrary, their order is not).  ``solver``: Newton.
     **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED``
@@ -37,7 +37,7 @@ class BradleyTerry(Ranker, PairedModel):
     statistic: ClassVar[type] = Pairs
     prior: Prior = eqx.field(default=Flat(), converter=as_prior)
     ties: str = choice("drop")
-    pseudo: Any = number(0.0)
+    pseudo: Any = number(None)
     separation: str = choice("raise")
     solver: Newton = eqx.field(default=Newton())
 
@@ -47,8 +47,10 @@ class BradleyTerry(Ranker, PairedModel):
 
     def read(self, stat: Pairs) -> Pairs:
         wins = stat.wins + stat.ties / 2 if self.ties == "half" else stat.wins
-        compared = (stat.total > 0).astype(wins.dtype)
-        return Pairs(wins + jnp.asarray(self.pseudo, wins.dtype) / 2 * compared, jnp.zeros_like(stat.ties))
+        if self.pseudo is not None:
+            compared = (stat.total > 0).astype(wins.dtype)
+            wins = wins + jnp.asarray(self.pseudo, wins.dtype) / 2 * compared
+        return Pairs(wins, jnp.zeros_like(wins))
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         return fit_paired(self, stat)

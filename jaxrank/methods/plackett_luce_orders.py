@@ -13,8 +13,9 @@ from jaxrank.order_statistic import Orders
 from jaxrank.orderings import Rankings
 from jaxrank.priors import Flat, Prior, as_prior
 from jaxrank.ranker import ChecksData, Entry, HasStandardErrors, Ranker, choice
-from jaxrank.setwise import choices
+from jaxrank.setwise import Choices, SetTotals, choices, set_totals
 from jaxrank.setwise_fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.setwise_likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.solve.newton import Newton
 
 
@@ -49,6 +50,13 @@ class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):
     def check(self, data: Any) -> None:
         if not isinstance(data, Rankings):
             raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
+
+    def problem(self, stat: Orders) -> tuple[LuceLikelihood, Choices] | tuple[DavidsonLuceLikelihood, SetTotals]:
+        n_orders = self._orders(stat)
+        c = choices(stat.outcomes, stat.weights, True)
+        if n_orders > 1:
+            return DavidsonLuceLikelihood(n_orders), set_totals(c, n_orders, True)
+        return LuceLikelihood(), c
 
     def __call__(self, stat: Orders, *, key: None = None) -> Fit:
         n_orders = self._orders(stat)

@@ -5,6 +5,7 @@ So a replicate is the same whatever runs beside it: any chunk size, any number o
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -29,14 +30,25 @@ def ranker_key(key: Array) -> Array:
 def integers(key: Array, shape: tuple[int, ...], below: int) -> Int[Array, "..."]:
     """int32 in [0, below), with replacement.
 
-    The high word of bits * below, one random word each: `jax.random.randint` spends two. A value is favoured by at
-    most below / 2^32.
+    A random word times ``below`` has the draw in its high half, and in its low half a word from which a small ``below``
+    takes a second one (Brackett-Rozinsky and Lemire 2024, "Batched ranged random integer generation");
+    `jax.random.randint` spends two words on one. A value is favoured by at most 2^-16 of its chance.
     """
     if below > _SHORT:
         return jax.random.randint(key, shape, 0, below, jnp.int32)
-    bits = jax.random.bits(key, shape, jnp.uint32)
-    high, low = bits >> 16, bits & (_SHORT - 1)
-    return ((high * below + ((low * below) >> 16)) >> 16).astype(jnp.int32)
+    n = math.prod(shape)
+    if below**2 > _SHORT:
+        return _high_word(jax.random.bits(key, shape, jnp.uint32), below)[0].astype(jnp.int32)
+    first, rest = _high_word(jax.random.bits(key, (-(-n // 2),), jnp.uint32), below)
+    second, _ = _high_word(rest, below)
+    return jnp.concatenate([first, second])[:n].reshape(shape).astype(jnp.int32)
+
+
+def _high_word(bits: Array, below: int) -> tuple[Array, Array]:
+    """High and low 32-bit words of bits * below, for below of at most 16 bits."""
+    low = (bits & (_SHORT - 1)) * below
+    middle = (bits >> 16) * below + (low >> 16)
+    return middle >> 16, (middle << 16) | (low & (_SHORT - 1))
 
 
 def without_replacement(key: Array, size: int, below: int) -> Int[Array, " size"]:

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -31,7 +31,8 @@ from jaxrank.resampling.work import Replication, Work, kept_of
 _AXIS = "replicates"
 _LAPACK = ("cholesky", "eig", "eigh", "geqrf", "lu", "qr", "householder_product", "schur", "svd", "triangular_solve")
 _CHUNK_BYTES = 2**27  # results and host draws of a chunk
-_CHUNK_REPLICATES = 2**14  # so that progress and checkpoints come every second or so
+_CHUNK_REPLICATES = 2**16  # so that progress and checkpoints come every few seconds
+_SHARES = 16  # chunks for each core: the last ones then leave no core idle for long
 _HOST_REPLICATES = 2**8  # the same for methods that run on the host, one fit at a time
 
 
@@ -78,12 +79,9 @@ def chunk_size(work: Work, n_replicates: int, chunk: int | None = None) -> int:
         raise OptionError(f"chunk_size={chunk} must be 1 or more")
     n_parts = len(_devices(work))
     if chunk is None:
-        first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
-        host = _on_host(work)
-        one = first if host else (first, jax.eval_shape(work.lane, jnp.uint32(0), first))
-        lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(one)) + 1
-        chunk = min(max(_CHUNK_BYTES // lane, 1), _HOST_REPLICATES if host else _CHUNK_REPLICATES)
-        chunk = min(chunk, -(-n_replicates // (_workers(work) * jax.process_count())))
+        most = _HOST_REPLICATES if _on_host(work) else _CHUNK_REPLICATES
+        chunk = min(max(_CHUNK_BYTES // _traced(work).lane_bytes, 1), most)
+        chunk = min(chunk, -(-n_replicates // (_SHARES * _workers(work) * jax.process_count())))
     unit = work.block * n_parts
     n_units = -(-chunk // unit)
     if n_units > 1:
@@ -257,6 +255,34 @@ def _on_host(work: Work) -> bool:
     return isinstance(work, Replication) and work.ranker.host
 
 
+class _Traced(NamedTuple):
+    """What one trace of a lane tells: bytes on the host of a replicate, and whether it calls LAPACK."""
+
+    lane_bytes: int
+    calls_lapack: bool
+
+
+_TRACES: dict[Any, _Traced] = {}
+
+
+def _traced(work: Work) -> _Traced:
+    """Tracing takes as long as a thousand replicates, so that works of one structure and shape share a trace."""
+    leaves, structure = jax.tree.flatten(work)
+    shapes = tuple((x.shape, str(x.dtype)) if eqx.is_array_like(x) and hasattr(x, "shape") else x for x in leaves)
+    key = (structure, shapes, jax.config.read("jax_enable_x64"), jax.default_backend())
+    if key not in _TRACES:
+        if len(_TRACES) >= 256:
+            _TRACES.clear()
+        first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
+        jaxpr, out = (), ()
+        if not _on_host(work):
+            jaxpr, out = jax.make_jaxpr(work.lane, return_shape=True)(jnp.uint32(0), first)
+        text = str(jaxpr)
+        size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves((first, out))) + 1
+        _TRACES[key] = _Traced(size, any(re.search(rf"\b{name}\b", text) for name in _LAPACK))
+    return _TRACES[key]
+
+
 def _devices(work: Work) -> list[Any]:
     """The devices that share a chunk: all of this host, but one CPU device where the work calls LAPACK.
 
@@ -264,21 +290,15 @@ def _devices(work: Work) -> list[Any]:
     a time as the pool has threads wait for ever.
     """
     local = jax.local_devices()
-    alone = len(local) > 1 and jax.default_backend() == "cpu" and not _on_host(work) and _calls_lapack(work)
+    alone = len(local) > 1 and jax.default_backend() == "cpu" and _traced(work).calls_lapack
     return local[:1] if alone else local
 
 
 def _workers(work: Work) -> int:
     """Chunks in flight: on one CPU device, one for each core, since a block keeps one core busy (see `_devices`)."""
-    if _on_host(work) or jax.default_backend() != "cpu" or len(jax.local_devices()) > 1 or _calls_lapack(work):
+    if _on_host(work) or jax.default_backend() != "cpu" or len(jax.local_devices()) > 1 or _traced(work).calls_lapack:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _calls_lapack(work: Work) -> bool:
-    first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
-    traced = str(jax.make_jaxpr(work.lane)(jnp.uint32(0), first))
-    return any(re.search(rf"\b{name}\b", traced) for name in _LAPACK)
 
 
 def _pad(x: np.ndarray, length: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from jaxtyping import Array
 
 from jaxrank.errors import OptionError
 from jaxrank.resampling import draws
-from jaxrank.statistics import Weights
+from jaxrank.weights import Weights
 
 Shape = tuple[int, int, int]
 

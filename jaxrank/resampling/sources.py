@@ -17,7 +17,8 @@ from jaxrank.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
 from jaxrank.responses import Responses
-from jaxrank.statistics import CountRows, Counts, Events, Pairs, Rows, Sequence, Weights, unit_of
+from jaxrank.statistics import CountRows, Counts, Events, Pairs, Sequence
+from jaxrank.weights import Rows, Weights, unit_of
 
 
 class Source(eqx.Module):

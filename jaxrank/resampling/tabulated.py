@@ -106,6 +106,11 @@ def cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"
 
     From the method itself, with one "model" for each k.
     """
+    return _cell_table(ranker, n_trials)
+
+
+@eqx.filter_jit
+def _cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"]:
     k = jnp.arange(n_trials + 1, dtype=jnp.float64)
 
     def row(n: Array) -> Array:

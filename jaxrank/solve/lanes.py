@@ -14,15 +14,17 @@ import jax
 import jax.numpy as jnp
 
 
-def lanes(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def lanes(kernel: Callable[..., Any], n_common: int = 0) -> Callable[..., Any]:
     """``kernel`` maps pytrees of arrays (..., lanes) to pytrees of arrays (..., lanes); the result maps single arrays.
 
-    Lanes must not mix: a lane's result may depend on that lane alone.
+    Lanes must not mix: a lane's result may depend on that lane alone. The first ``n_common`` arguments are the same for
+    all lanes and have no axis of lanes, unless a ``vmap`` gives them one.
     """
 
     @jax.custom_batching.custom_vmap
     def single(*args: Any) -> Any:
-        out = kernel(*jax.tree.map(lambda x: jnp.asarray(x)[..., None], args))
+        one = jax.tree.map(lambda x: jnp.asarray(x)[..., None], args[n_common:])
+        out = kernel(*args[:n_common], *one)
         return jax.tree.map(lambda x: x[..., 0], out)
 
     @single.def_vmap
@@ -31,7 +33,12 @@ def lanes(kernel: Callable[..., Any]) -> Callable[..., Any]:
             x = jnp.asarray(x)
             return jnp.moveaxis(x, 0, -1) if is_batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
 
-        out = kernel(*jax.tree.map(last, args, tuple(batched)))
+        def common(x: Any, is_batched: bool) -> Any:
+            return last(x, True) if is_batched else x
+
+        batched = tuple(batched)
+        shared = jax.tree.map(common, args[:n_common], batched[:n_common])
+        out = kernel(*shared, *jax.tree.map(last, args[n_common:], batched[n_common:]))
         out = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), out)
         return out, jax.tree.map(lambda _: True, out)
 
