@@ -25,6 +25,7 @@ from jaxrank.errors import (
 from jaxrank.fit import Fit, Status
 from jaxrank.io import from_frame, is_frame
 from jaxrank.orderings import Rankings
+from jaxrank.placement import spread
 from jaxrank.ranker import ChecksData, NeedsPrior, Ranker
 from jaxrank.responses import Responses
 from jaxrank.result import Result, coverage_note
@@ -169,9 +170,11 @@ def as_key(seed: Any) -> jax.Array:
 
 
 def run(ranker: Ranker, stat: Any, key: Any = None) -> Fit:
-    """One fit: compiled once for every shape of statistic, or on the host."""
+    """One fit: compiled once for every shape of statistic, or on the host. Accelerators share a big statistic."""
     if ranker.host:
         return ranker(stat, key=key)
+    if jax.default_backend() != "cpu":  # CPU devices share memory and cores already
+        stat = spread(stat, jax.local_devices())
     return _compiled(ranker, stat, key)
 
 

@@ -118,3 +118,36 @@ assert (rep.status == 0).all()
     flags = f"--xla_force_host_platform_device_count={devices}"
     env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONPATH": str(WORKER.parent.parent)}
     subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=240)
+
+
+SPREAD = """
+import jax, numpy as np
+import jaxrank as jr
+from jaxrank.api import run
+from jaxrank.catalogue import make
+from jaxrank.placement import spread
+
+R = (np.random.default_rng(0).random((6, 20, 8)) < np.linspace(0.3, 0.7, 6)[:, None, None]).astype(int)
+devices = jax.local_devices()
+for method in ("avg", "borda", "rasch", "bradley_terry_luce"):
+    ranker = make(method)
+    stat = ranker.statistic.of(jr.Responses(R))
+    assert spread(stat, devices) is stat, "small"
+    placed = spread(stat, devices, big=1)
+    used = {len(x.devices()) for x in jax.tree.leaves(placed)}
+    one, many = run(ranker, stat), run(ranker, placed)
+    assert int(one.status) == int(many.status) == 0
+    print(method, max(used), float(abs(one.scores - many.scores).max() / abs(one.scores).max()))
+"""
+
+
+def test_a_big_statistic_is_spread_over_devices() -> None:
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    env["PYTHONPATH"] = str(WORKER.parent.parent)
+    done = subprocess.run([sys.executable, "-c", SPREAD], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = {name: (int(n), float(gap)) for name, n, gap in map(str.split, done.stdout.splitlines())}
+    assert set(lines) == {"avg", "borda", "rasch", "bradley_terry_luce"}
+    assert lines["borda"] == (5, 0.0)  # 20 questions on 8 devices: the most that divide them; whole numbers add exactly
+    assert lines["bradley_terry_luce"][0] > 1
+    assert all(gap < 1e-5 for _, gap in lines.values()), lines

@@ -23,6 +23,7 @@ LAYERS = {
     "jaxrank.hypergeometric": 1,
     "jaxrank.statistics": 1,
     "jaxrank.weights": 1,
+    "jaxrank.placement": 2,
     "jaxrank.order_statistic": 1,
     "jaxrank.symmetric": 1,
     "jaxrank.diagnostics": 1,
