@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any, ClassVar
 
 import jax
@@ -14,18 +15,36 @@ from jaxrank.solve.lanes import lanes
 from jaxrank.statistics import Pairs
 
 
-class BradleyTerryLikelihood(Likelihood):
-    """Pr(i > j) = sigmoid(theta_i - theta_j); ties are not read [bradleyterry1952]."""
+class PairLikelihood(Likelihood):
+    """A likelihood in which a pair of models enters through the difference of their strengths alone.
+
+    **tied**: whether a tie is an outcome; otherwise ties are not read.
+    """
 
     statistic: ClassVar[type] = Pairs
     laned: ClassVar[bool] = True
+    tied: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
+        """Log probability of the outcomes of pairs (i, j), elementwise: ``d`` = theta_i - theta_j, counts of wins of i,
+        of wins of j and of ties; ``extra`` (n_extra,) the parameters behind the strengths."""
+
+
+class BradleyTerryLikelihood(PairLikelihood):
+    """Pr(i > j) = sigmoid(theta_i - theta_j); ties are not read [bradleyterry1952]."""
+
+    tied: ClassVar[bool] = False
 
     @property
     def n_extra(self) -> int:
         return 0
 
     def log_prob(self, params: Array, stat: Pairs) -> Array:
-        return jnp.sum(stat.wins * jax.nn.log_sigmoid(_differences(params)))
+        return jnp.sum(self.pair(_differences(params), params[:0], stat.wins, 0, 0))
+
+    def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
+        return won * d - (won + lost) * jax.nn.softplus(d)
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         return _one_sided(params, stat.wins, jnp.zeros_like(params[0]))[:3]
@@ -34,15 +53,47 @@ class BradleyTerryLikelihood(Likelihood):
         return log_odds(stat.wins)
 
 
-class RaoKupperLikelihood(Likelihood):
+class ConstantTiesLikelihood(PairLikelihood):
+    """Bradley-Terry where a comparison is tied with one probability, sigmoid of the last parameter, whoever meets.
+
+    The strengths are those of Bradley-Terry with ties dropped; the tie rate makes it a model of all three outcomes, the
+    one to hold Davidson and Rao-Kupper against.
+    """
+
+    @property
+    def n_extra(self) -> int:
+        return 1
+
+    def log_prob(self, params: Array, stat: Pairs) -> Array:
+        return jnp.sum(self.pair(_differences(params[:-1]), params[-1:], stat.wins, 0, stat.ties / 2))
+
+    def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
+        rate = ties * jax.nn.log_sigmoid(extra[0]) + (won + lost) * jax.nn.log_sigmoid(-extra[0])
+        return BradleyTerryLikelihood().pair(d, extra, won, lost, 0) + rate
+
+    def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
+        value, gradient, curvature = BradleyTerryLikelihood().parts(params[:-1], stat)
+        x, n_ties, n_wins = params[-1], _total(stat.ties) / 2, _total(stat.wins)
+        rate = jax.nn.sigmoid(x)
+        some = n_ties > 0
+        by_x = jnp.where(some, (n_ties + n_wins) * rate - n_ties, 0)
+        twice = jnp.where(some, (n_ties + n_wins) * rate * (1 - rate), 1)
+        value = value + n_ties * jax.nn.softplus(-x) + n_wins * jax.nn.softplus(x)
+        border = jnp.zeros_like(params[:-1])
+        return value, jnp.concatenate([gradient, by_x[None]]), _bordered(curvature, border, twice)
+
+    def start(self, stat: Pairs) -> Array:
+        x = jnp.log(_total(stat.ties) / 2 + 0.5) - jnp.log(_total(stat.wins) + 0.5)
+        return jnp.concatenate([log_odds(stat.wins), x[None]])
+
+
+class RaoKupperLikelihood(PairLikelihood):
     """Pr(i > j) = sigmoid(theta_i - theta_j - tau), a tie when neither holds; tau = log kappa >= 0 [raokupper1967].
 
     A tie has probability (kappa^2 - 1) Pr(i > j) Pr(j > i), so it counts as a win of both beside a term in kappa.
     **kappa**: fixed tie parameter, >= 1; None estimates it as the last parameter, tau.
     """
 
-    statistic: ClassVar[type] = Pairs
-    laned: ClassVar[bool] = True
     kappa: Any = number(None)
 
     @property
@@ -51,10 +102,12 @@ class RaoKupperLikelihood(Likelihood):
 
     def log_prob(self, params: Array, stat: Pairs) -> Array:
         theta, tau = self._split(params)
-        support = stat.wins + stat.ties
-        n_ties = jnp.sum(stat.ties) / 2
-        bonus = jnp.where(n_ties > 0, n_ties * _log_or_infinity(jnp.expm1(2 * tau)), 0)  # kappa = 1 forbids ties
-        return jnp.sum(support * jax.nn.log_sigmoid(_differences(theta) - tau)) + bonus
+        return jnp.sum(self.pair(_differences(theta), tau[None], stat.wins, 0, stat.ties / 2))
+
+    def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
+        tau = extra[0]
+        bonus = jnp.where(ties > 0, ties * _log_or_infinity(jnp.expm1(2 * tau)), 0)  # kappa = 1 forbids ties
+        return (won + ties) * jax.nn.log_sigmoid(d - tau) + (lost + ties) * jax.nn.log_sigmoid(-d - tau) + bonus
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         theta, tau = self._split(params)
@@ -90,29 +143,28 @@ class RaoKupperLikelihood(Likelihood):
         return params[:-1], params[-1]
 
 
-class DavidsonLikelihood(Likelihood):
+class DavidsonLikelihood(PairLikelihood):
     """Pr(i > j) and Pr(tie) in the ratio pi_i : nu sqrt(pi_i pi_j), nu estimated; last parameter log nu
     [davidson1970]."""
-
-    statistic: ClassVar[type] = Pairs
-    laned: ClassVar[bool] = True
 
     @property
     def n_extra(self) -> int:
         return 1
 
     def log_prob(self, params: Array, stat: Pairs) -> Array:
-        d, eta = _differences(params[:-1]), params[-1]
-        log_z, _, _ = self._shares(d, eta, stat)
-        n_ties = jnp.sum(stat.ties) / 2
-        return jnp.sum(stat.wins * d) / 2 + jnp.where(n_ties > 0, n_ties * eta, 0) - jnp.sum(stat.total * log_z) / 2
+        eta = jnp.where(jnp.any(stat.ties > 0), params[-1], _NEVER)
+        return jnp.sum(self.pair(_differences(params[:-1]), eta[None], stat.wins, 0, stat.ties / 2))
+
+    def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
+        log_z, _, _ = _davidson_shares(d, extra[0])
+        return (won - lost) * d / 2 + ties * extra[0] - (won + lost + ties) * log_z
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         d, eta = _differences(params[:-1]), params[-1]
         total = stat.total
         n_ties = _total(stat.ties) / 2
         some = n_ties > 0
-        log_z, win, tie = self._shares(d, eta, stat)
+        log_z, win, tie = _davidson_shares(d, jnp.where(some, eta, _NEVER)[None, None])
         lead = 2 * win - 1 + tie  # Pr(i > j) - Pr(j > i)
         value = _total(total * log_z) / 2 - _total(stat.wins * d) / 2 - jnp.where(some, n_ties * eta, 0)
         gradient = jnp.sum(total * lead - (stat.wins - jnp.swapaxes(stat.wins, 0, 1)), axis=1) / 2
@@ -128,14 +180,17 @@ class DavidsonLikelihood(Likelihood):
         eta = jnp.log(2 * jnp.maximum(n_ties, 0.5) / jnp.maximum(n_wins, 0.5))  # exact for equal strengths
         return jnp.concatenate([log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0)[None]])
 
-    def _shares(self, d: Array, eta: Array, stat: Pairs) -> tuple[Array, Array, Array]:
-        """Log of the normaliser, Pr(i > j) and Pr(tie), symmetric in +-d to the last bit."""
-        size = jnp.abs(d) / 2
-        tied = jnp.where(jnp.any(stat.ties > 0, axis=(0, 1)), eta, -1e30)[None, None]  # nu = 0 where no tie occurred
-        top = jnp.maximum(size, tied)
-        ahead, behind, level = jnp.exp(size - top), jnp.exp(-size - top), jnp.exp(tied - top)
-        whole = ahead + behind + level
-        return top + jnp.log(whole), jnp.where(d >= 0, ahead, behind) / whole, level / whole
+
+_NEVER = -1e30  # log nu = log 0 where no tie occurred
+
+
+def _davidson_shares(d: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """Log of the normaliser, Pr(i > j) and Pr(tie), symmetric in +-d to the last bit."""
+    size = jnp.abs(d) / 2
+    top = jax.lax.stop_gradient(jnp.maximum(size, eta))  # cancels
+    ahead, behind, level = jnp.exp(size - top), jnp.exp(-size - top), jnp.exp(eta - top)
+    whole = ahead + behind + level
+    return top + jnp.log(whole), jnp.where(d >= 0, ahead, behind) / whole, level / whole
 
 
 def log_odds(wins: Float[Array, "models models"]) -> Float[Array, " models"]:

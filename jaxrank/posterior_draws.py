@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from jaxrank import posterior_checks, posterior_files
 from jaxrank.diagnostics import ess_bulk, ess_mean, ess_tail, r_hat
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import JaxrankWarning, OptionError
 
 MAX_R_HAT, MIN_ESS = 1.01, 400.0
 
@@ -23,6 +24,8 @@ class Posterior:
     **draws**: site -> float array (chains, samples, ...); ``theta`` holds the strengths, abilities or accuracies that
     models are ranked by.  **extras**: per draw, ``diverging``, ``num_steps``, ``accept_prob`` (empty where no chain was
     run).  **sampler**: "nuts", "laplace", "svi" or "exact".  **seconds**: wall time, compilation included.
+    **evidence**: the data that the likelihood reads, a design and its outcomes (None where draws are exact).
+    **questions**: names, of response tensors.  **data**: what was given to `jaxrank.posterior`, not stored in files.
     """
 
     draws: Mapping[str, np.ndarray]
@@ -31,6 +34,9 @@ class Posterior:
     sampler: str
     extras: Mapping[str, np.ndarray] = field(default_factory=dict)
     seconds: float = 0.0
+    evidence: Any = None
+    questions: tuple[str, ...] = ()
+    data: Any = None
 
     @property
     def theta(self) -> np.ndarray:
@@ -110,39 +116,54 @@ class Posterior:
     def divergences(self) -> int:
         return int(np.sum(self.extras.get("diverging", 0)))
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What makes the draws doubtful, one sentence with a remedy each; empty where nothing does."""
+    @cached_property
+    def statuses(self) -> dict[str, str]:
+        """What makes the draws doubtful: status -> a sentence with a remedy; empty where nothing does.
+
+        "approximate" (Laplace, SVI); of NUTS "divergent", "r_hat" (above 1.01) and "low_ess" (bulk or tail below 400)
+        at any parameter.
+        """
         if self.sampler in ("laplace", "svi"):
-            return (f"sampler={self.sampler!r} is an approximation; check it against 'nuts' where that is affordable",)
+            text = f"sampler={self.sampler!r} is an approximation; check it against 'nuts' where that is affordable"
+            return {"approximate": text}
         if self.sampler != "nuts":
-            return ()
-        d = self.diagnose()
-        found = []
+            return {}
+        found = {}
         if self.divergences:
-            found.append(
+            found["divergent"] = (
                 f"{self.divergences} divergent transitions: the posterior has corners that the sampler missed; "
                 "raise target_accept to 0.95, or use tighter priors"
             )
-        if np.any(~(d["r_hat"] <= MAX_R_HAT)):
-            found.append(
-                f"R-hat is {_worst(d['r_hat'], np.max):.3f} (at most {MAX_R_HAT} is wanted): the chains disagree; "
+        every = {site: self.diagnose(site) for site in self.draws}
+        worst_r, site = max((_largest(d["r_hat"]), site) for site, d in every.items())
+        if worst_r > MAX_R_HAT:
+            found["r_hat"] = (
+                f"R-hat of {site} is {worst_r:.3f} (at most {MAX_R_HAT} is wanted): the chains disagree; "
                 "raise n_warmup and n_samples"
             )
-        low = np.fmin(d["ess_bulk"], d["ess_tail"])
-        if np.any(~(low >= MIN_ESS)):
-            found.append(
-                f"the least effective sample size is {_worst(low, np.min):.0f} (at least {MIN_ESS:.0f} is wanted); "
+        least, site = min((-_largest(-np.fmin(d["ess_bulk"], d["ess_tail"])), site) for site, d in every.items())
+        if least < MIN_ESS:
+            found["low_ess"] = (
+                f"the least effective sample size is {least:.0f}, of {site} (at least {MIN_ESS:.0f} is wanted); "
                 "raise n_samples"
             )
-        return tuple(found)
+        return found
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The sentences of ``statuses``."""
+        return tuple(self.statuses.values())
 
     def summary(self, level: float = 0.95) -> Any:
-        """A data frame by model in order of the mean: mean, sd, interval, ranks, ess_bulk, ess_tail, r_hat.
+        """A data frame by model in order of the mean: mean, sd, interval, ranks, ess_bulk, ess_tail, r_hat, status.
 
-        ``frame.attrs["problems"]`` and the printed form of the posterior name what makes the draws doubtful.
+        ``status`` is "ok", or what is wrong with the draws of that model. What makes the draws as a whole doubtful is
+        told by a `JaxrankWarning` for each of ``statuses``, and kept in ``frame.attrs["problems"]``.
         """
         import pandas as pd
+
+        for problem in self.problems:
+            warnings.warn(f"{self.model}: {problem}", JaxrankWarning, stacklevel=2)
 
         interval, ranks, d = self.interval(level), self.rank_intervals(level), self.diagnose()
         frame = pd.DataFrame(
@@ -159,58 +180,81 @@ class Posterior:
                 "ess_bulk": d["ess_bulk"],
                 "ess_tail": d["ess_tail"],
                 "r_hat": d["r_hat"],
+                "status": self._status_of_models(d),
             }
         )
         frame = frame.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
         frame.attrs["problems"] = list(self.problems)
         return frame
 
-    def to_arviz(self) -> Any:
-        """An ArviZ ``DataTree`` (needs the arviz extra)."""
-        try:
-            import arviz_base
-        except ImportError:
-            raise OptionError("to_arviz needs ArviZ: pip install 'jaxrank[arviz]'") from None
-        groups = {"posterior": dict(self.draws)}
-        if self.extras:
-            groups["sample_stats"] = dict(self.extras)
-        return arviz_base.from_dict(groups, coords={"model": list(self.models)}, dims={"theta": ["model"]})
+    def _status_of_models(self, d: Mapping[str, np.ndarray]) -> list[str]:
+        if self.sampler != "nuts":
+            return [next(iter(self.statuses), "ok")] * len(self.models)
+        wrong = {"r_hat": ~(d["r_hat"] <= MAX_R_HAT), "low_ess": ~(np.fmin(d["ess_bulk"], d["ess_tail"]) >= MIN_ESS)}
+        both = [" ".join(name for name, at in wrong.items() if at[i]) for i in range(len(self.models))]
+        return [text or "ok" for text in both]
+
+    def log_likelihood(self, by: str | None = None) -> np.ndarray:
+        """(chains, samples, units): log probability of every unit of data in every draw.
+
+        A unit is a pair of models, a cell (model, question) as (.., models, questions), or a distinct event of choice;
+        ``by="question"`` adds up all that happened on a question, where the data have questions.
+        """
+        return posterior_checks.log_likelihood(self, by)
+
+    def predict(self, n_draws: int = 400, seed: Any = 0) -> posterior_checks.Prediction:
+        """Posterior predictive check: win and tie rates (pairs), success rates of models and questions (cells), or
+        choice rates (events) of data sets drawn from the posterior, beside those observed.
+
+        **n_draws**: data sets, from draws evenly spaced (about as many; at most one a draw).
+        """
+        return posterior_checks.predict(self, n_draws, seed)
+
+    def loo(self, by: str | None = None) -> Any:
+        """ArviZ ``ELPDData``: expected log predictive density by Pareto-smoothed importance sampling, leaving out one
+        unit of `log_likelihood` at a time [vehtari2017]. Warns where Pareto k is too high. Needs the arviz extra."""
+        return posterior_checks.loo(self, by)
+
+    def compare(self, others: Any, by: str | None = None, method: str = "stacking") -> Any:
+        """A data frame, best first, of this and other posteriors of the same outcomes by leave-one-out prediction.
+
+        **others**: a posterior, several, or {name: posterior}. **method**: of the weights, as in ArviZ. Columns
+        ``elpd``, ``elpd_diff`` with standard errors, ``weight``, and ``high_pareto_k``, the number of units whose
+        Pareto k is too high for their estimate (also warned of). Needs the arviz extra.
+        """
+        return posterior_checks.compare(self, others, by, method)
+
+    def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
+        """Draw the posterior: "leaderboard", "ranks", "tiers", "superiority", or the sampler: "trace", "chain_ranks",
+        "ess"; options as the function of `jaxrank.plots` takes them. Returns the Axes."""
+        from jaxrank.plots import draw
+
+        return draw(self, "Posterior", kind, ax, options)
+
+    def to_arviz(self, checks: bool = True) -> Any:
+        """An ArviZ ``DataTree``: posterior, sample_stats, observed_data, constant_data and, with ``checks``,
+        log_likelihood and posterior_predictive (of pairs and cells). Needs the arviz extra."""
+        return posterior_files.to_arviz(self, checks)
 
     def save(self, path: Any) -> None:
-        """Write draws and names to an npz file; `load_posterior` reads it back."""
-        meta = {"models": list(self.models), "model": self.model, "sampler": self.sampler, "seconds": self.seconds}
-        arrays = {f"draws/{k}": v for k, v in self.draws.items()} | {f"extras/{k}": v for k, v in self.extras.items()}
-        with Path(path).open("wb") as file:
-            contents: dict[str, Any] = {"meta": np.array(json.dumps(meta)), **arrays}
-            np.savez_compressed(file, **contents)
+        """Write draws, names and data: to NetCDF (``.nc``) or zarr (``.zarr``) through ArviZ, else to npz.
+        `load_posterior` reads them back."""
+        posterior_files.save(self, path)
 
     def __repr__(self) -> str:
         chains, samples = self.draws["theta"].shape[:2]
         head = f"Posterior({self.model}, {len(self.models)} models, {chains} chains x {samples} draws, {self.sampler})"
-        return "\n  ".join([head, *self.problems])
+        return "\n  ".join([head, *(f"{status}: {text}" for status, text in self.statuses.items())])
 
 
 def load_posterior(path: Any) -> Posterior:
     """A posterior written by `Posterior.save`."""
-    with np.load(path, allow_pickle=False) as file:
-        if "meta" not in file:
-            raise DataError(f"{path} does not hold a posterior")
-        meta = json.loads(str(file["meta"]))
-        kinds = ("draws/", "extras/")
-        parts = {kind: {k.removeprefix(kind): file[k] for k in file if k.startswith(kind)} for kind in kinds}
-    return Posterior(
-        draws=parts["draws/"],
-        models=tuple(meta["models"]),
-        model=meta["model"],
-        sampler=meta["sampler"],
-        extras=parts["extras/"],
-        seconds=meta["seconds"],
-    )
+    return Posterior(**posterior_files.load_parts(path))
 
 
-def _worst(values: np.ndarray, pick: Any) -> float:
-    finite = values[np.isfinite(values)]
-    return float(pick(finite)) if len(finite) else float("nan")
+def _largest(values: np.ndarray) -> float:
+    """The largest value; infinity where one does not exist, as of a chain that did not move."""
+    return float(np.max(np.where(np.isnan(values), np.inf, values)))
 
 
 def _check_level(level: float) -> None:

@@ -1,15 +1,102 @@
-"""Drawing from a posterior: NumPyro's NUTS with all chains in one compiled call, and variational inference."""
+"""Drawing from a posterior: NumPyro's NUTS chain by chain or mapped, on one device or several, and variational
+inference."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
 EXTRA_FIELDS = ("diverging", "num_steps", "accept_prob")
+BLOCKS = 20  # reports of progress
+Arguments = tuple[Any, ...]
+
+
+class Start(NamedTuple):
+    """Where a chain starts, in the unconstrained space in which NUTS moves.
+
+    **position**: site -> values. **inverse_mass** (n, n): covariance of the posterior there, about right, over all
+    sites in alphabetical order; the chain then adapts its step only. None: the chain learns variances as it warms up.
+    """
+
+    position: dict[str, Array]
+    inverse_mass: Any = None
+
+
+class Chain(NamedTuple):
+    """One chain as pure functions of arrays. **begin**: (key, start, arguments) -> state, draws still empty.
+    **advance**: (state, upto, arguments) -> state after step ``upto`` of ``n_warmup + n_samples``."""
+
+    begin: Callable[[Array, Any, Arguments], Any]
+    advance: Callable[[Any, Any, Arguments], Any]
+
+
+class State(NamedTuple):
+    kernel: Any
+    draws: dict[str, Array]
+    extras: dict[str, Array]
+
+
+def nuts_chain(
+    model: Callable[..., None],
+    n_warmup: int,
+    n_samples: int,
+    target_accept: float = 0.8,
+    dense_mass: bool = False,
+    preconditioned: bool = False,
+) -> Chain:
+    """The No-U-turn sampler on a NumPyro model, to be compiled and mapped by the caller. ``preconditioned``: chains
+    begin with a `Start` that has an ``inverse_mass``."""
+    from numpyro.infer.hmc import hmc
+    from numpyro.infer.util import initialize_model
+
+    def kernel(key: Array, start: Any, arguments: Arguments) -> tuple[Any, Any, Any]:
+        """First state; state -> next state; state -> a draw and its extras."""
+        start_key, key = jax.random.split(key)
+        info = initialize_model(start_key, model, dynamic_args=True, model_args=arguments, validate_grad=False)
+        initialise, step = hmc(potential_fn_gen=info.potential_fn, algo="NUTS")
+        position = info.param_info if start is None else start.position
+        state = initialise(
+            position,
+            n_warmup,
+            inverse_mass_matrix=None if start is None else start.inverse_mass,
+            adapt_mass_matrix=not preconditioned,
+            dense_mass=dense_mass or preconditioned,
+            target_accept_prob=target_accept,
+            model_args=arguments,
+            rng_key=key,
+        )
+
+        def draw(state: Any) -> tuple[dict[str, Array], dict[str, Array]]:
+            return info.postprocess_fn(*arguments)(state.z), {name: getattr(state, name) for name in EXTRA_FIELDS}
+
+        return state, lambda state: step(state, arguments), draw
+
+    def begin(key: Array, start: Any, arguments: Arguments) -> State:
+        state, _, draw = kernel(key, start, arguments)
+        empty = jax.tree.map(lambda x: jnp.zeros((n_samples, *x.shape), x.dtype), jax.eval_shape(draw, state))
+        return State(state, *empty)
+
+    def advance(state: State, upto: Any, arguments: Arguments) -> State:
+        # The functions of this trace; the state that comes with them is not used, and so not computed.
+        _, step, draw = kernel(jax.random.key(0), None, arguments)
+
+        def body(state: State) -> State:
+            moved = step(state.kernel)
+            # Warm-up writes to the first place, and the first draw that counts writes over it.
+            place = jnp.maximum(moved.i - 1 - n_warmup, 0)
+            kept = jax.tree.map(lambda all, one: all.at[place].set(one), (state.draws, state.extras), draw(moved))
+            return State(moved, *kept)
+
+        return jax.lax.while_loop(lambda state: state.kernel.i < upto, body, state)
+
+    return Chain(begin, advance)
 
 
 def nuts(
@@ -18,51 +105,119 @@ def nuts(
     n_samples: int,
     target_accept: float = 0.8,
     dense_mass: bool = False,
-    started: bool = False,
-) -> Callable[[Array, Any, Any], tuple[dict[str, Array], dict[str, Array]]]:
-    """A function (keys (C,), starts, arguments of the model) -> (draws, extras), one chain a key.
+) -> Callable[..., tuple[dict[str, Array], dict[str, Array]]]:
+    """A function (keys (C,), arguments of the model...) -> (draws, extras), one chain a key.
 
     Draws and extras have leading axes (C, n_samples). Pure: it can be jitted, and mapped over the arguments, so that
-    data sets are sampled side by side. ``starts`` is a dict of unconstrained values with a leading chain axis, read
-    where ``started``; else chains start at random within 2 of the origin of the unconstrained space.
+    data sets are sampled side by side.
     """
-    from numpyro.infer import MCMC, NUTS
+    chain = nuts_chain(model, n_warmup, n_samples, target_accept, dense_mass)
 
-    def chain(key: Array, start: Any, arguments: Any) -> tuple[dict[str, Array], dict[str, Array]]:
-        kernel = NUTS(model, target_accept_prob=target_accept, dense_mass=dense_mass)
-        mcmc = MCMC(kernel, num_warmup=n_warmup, num_samples=n_samples, num_chains=1, progress_bar=False)
-        mcmc.run(key, arguments, extra_fields=EXTRA_FIELDS, init_params=start if started else None)
-        return mcmc.get_samples(), mcmc.get_extra_fields()
+    def run(keys: Array, *arguments: Any) -> tuple[dict[str, Array], dict[str, Array]]:
+        def one(key: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+            state = chain.advance(chain.begin(key, None, arguments), n_warmup + n_samples, arguments)
+            return state.draws, state.extras
 
-    return jax.vmap(chain, (0, 0 if started else None, None))
+        return jax.vmap(one)(keys)
+
+    return run
+
+
+class Sampler:
+    """All chains of a posterior, spread over the devices; kept, it does not compile again for data of the same shapes.
+
+    On a CPU the chains are compiled as one chain, so the same key gives the same bits on any number of devices; several
+    run at once. On an accelerator the chains of a device are mapped, since one chain would leave it idle.
+    """
+
+    def __init__(self, chain: Chain, n_chains: int) -> None:
+        devices = jax.devices()
+        self.sequential = devices[0].platform == "cpu"
+        self.n_devices = max(d for d in range(1, min(n_chains, len(devices)) + 1) if n_chains % d == 0)
+        self.mesh = Mesh(np.array(devices[: self.n_devices]), ("chains",))
+        own, shared = PartitionSpec("chains"), PartitionSpec()
+
+        def begin(keys: Array, positions: Any, mass: Any, arguments: Arguments) -> State:
+            def one(x: tuple[Array, Any]) -> State:
+                return chain.begin(x[0], None if x[1] is None else Start(x[1], mass), arguments)
+
+            return _each(one, (keys, positions), self.sequential)
+
+        def advance(states: State, upto: Array, arguments: Arguments) -> State:
+            return _each(lambda state: chain.advance(state, upto, arguments), states, self.sequential)
+
+        self.begin = self._spread(begin, (own, own, shared, shared))
+        self.advance = self._spread(advance, (own, shared, shared))
+
+    def _spread(self, function: Callable[..., State], in_specs: tuple) -> Callable[..., State]:
+        if self.n_devices == 1:
+            return jax.jit(function)
+        out_specs = PartitionSpec("chains")
+        return jax.jit(jax.shard_map(function, mesh=self.mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False))
+
+    def __call__(
+        self,
+        keys: Array,
+        start: Start | None,
+        arguments: Arguments,
+        n_steps: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Draws (C, n_samples, ...) and extras after ``n_steps`` of every chain.
+
+        **keys** (C,).  **start**: its ``position`` with a leading chain axis.  **progress**: called with the number of
+        steps done and ``n_steps``.
+        """
+        positions, mass = (None, None) if start is None else start
+        groups = [(keys, positions)]
+        if self.n_devices > 1:
+            place = functools.partial(NamedSharding, self.mesh)
+            groups = [jax.device_put((keys, positions), place(PartitionSpec("chains")))]
+            mass, arguments = jax.device_put((mass, arguments), place(PartitionSpec()))
+        elif self.sequential:
+            groups = [jax.tree.map(lambda x, c=c: x[c : c + 1], (keys, positions)) for c in range(len(keys))]
+        states = [self.begin(*group, mass, arguments) for group in groups]
+        stops = [n_steps] if progress is None else np.unique(np.linspace(0, n_steps, BLOCKS + 1).astype(int))[1:]
+        for stop in stops:
+            upto = jnp.asarray(int(stop))
+            states = [self.advance(state, upto, arguments) for state in states]  # all in flight at once
+            if progress is not None:
+                jax.block_until_ready(states)
+                progress(int(stop), n_steps)
+        parts = [(state.draws, state.extras) for state in states]
+        return jax.tree.map(lambda *x: np.concatenate([np.asarray(part) for part in x]), *parts)
+
+
+def _each(function: Callable[[Any], Any], xs: Any, sequential: bool) -> Any:
+    return jax.lax.map(function, xs) if sequential else jax.vmap(function)(xs)
 
 
 def variational(
     model: Callable[..., None], n_steps: int, n_samples: int, learning_rate: float = 0.02
-) -> Callable[[Array, Any], tuple[dict[str, Array], Array]]:
-    """A function (key, arguments) -> (draws (n_samples, ..), losses (n_steps,)): a low-rank normal guide, fitted by
+) -> Callable[..., tuple[dict[str, Array], Array]]:
+    """A function (key, arguments...) -> (draws (n_samples, ..), losses (n_steps,)): a low-rank normal guide, fitted by
     Adam."""
     import optax
     from numpyro.infer import SVI, Trace_ELBO
     from numpyro.infer.autoguide import AutoLowRankMultivariateNormal
 
-    def run(key: Array, arguments: Any) -> tuple[dict[str, Array], Array]:
+    def run(key: Array, *arguments: Any) -> tuple[dict[str, Array], Array]:
         guide = AutoLowRankMultivariateNormal(model)
         schedule = optax.cosine_decay_schedule(learning_rate, n_steps, 0.01)
         svi = SVI(model, guide, optax.adam(schedule), Trace_ELBO(num_particles=4))
         fit_key, draw_key = jax.random.split(key)
-        result = svi.run(fit_key, n_steps, arguments, progress_bar=False)
+        result = svi.run(fit_key, n_steps, *arguments, progress_bar=False)
         draws = guide.sample_posterior(draw_key, result.params, sample_shape=(n_samples,))
         return draws, result.losses
 
     return run
 
 
-def unconstrained(model: Callable[..., None], arguments: Any, values: dict[str, Array]) -> dict[str, Array]:
+def unconstrained(model: Callable[..., None], arguments: Arguments, values: dict[str, Array]) -> dict[str, Array]:
     """Values of the model's sites in the unconstrained space in which NUTS moves."""
     from numpyro.infer.util import unconstrain_fn
 
-    return unconstrain_fn(model, (arguments,), {}, values)
+    return unconstrain_fn(model, arguments, {}, values)
 
 
 def gaussian(key: Array, mean: Array, covariance: Array, n_samples: int) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.likelihood import Likelihood
 from jaxrank.ranker import choice
@@ -29,8 +29,12 @@ class LuceLikelihood(Likelihood):
         return 0
 
     def log_prob(self, params: Array, stat: Choices) -> Array:
+        return jnp.sum(self.pointwise(params, stat))
+
+    def pointwise(self, params: Array, stat: Choices) -> Float[Array, " events"]:
+        """Log probability of each event, times its weight."""
         _, total, mass, top = _odds(params, stat)
-        return jnp.dot(jnp.sum(mass, axis=1), params - top, precision=HIGHEST) - jnp.sum(mass * jnp.log(total))
+        return jnp.sum(mass * ((params - top)[:, None] - jnp.log(total)), axis=0)
 
     def parts(self, params: Array, stat: Choices) -> tuple[Array, Array, Array]:
         pi, total, mass, top = _odds(params, stat)
@@ -84,10 +88,18 @@ class DavidsonLuceLikelihood(Likelihood):
         """Needs a static number of slates: every row of ``stat.slates`` is visited (those of weight 0 for nothing)."""
         theta, eta = _split(params, stat)
         observed = jnp.dot(stat.mean_choice, theta, precision=HIGHEST) + jnp.dot(stat.orders, eta, precision=HIGHEST)
-        order = jnp.arange(1, self.n_orders + 1)
-        allowed = stat.active[None, :] & (order[None, :] <= stat.top[:, None])
-        log_z = jax.vmap(log_normaliser, (None, None, 0, 0))(theta, eta, stat.slates, allowed)
+        log_z = jax.vmap(log_normaliser, (None, None, 0, 0))(theta, eta, stat.slates, allowed_orders(stat))
         return observed - jnp.sum(jnp.where(stat.slate_weights > 0, stat.slate_weights * log_z, 0))
+
+    def pointwise(
+        self, params: Array, stat: SetTotals, chosen: Float[Array, "events models"], slate: Int[Array, " events"]
+    ) -> Float[Array, " events"]:
+        """Log probability of each chosen set, from the row ``slate`` of ``stat.slates``; sizes are 1 to D."""
+        theta, eta = _split(params, stat)
+        size = jnp.sum(chosen, axis=1)
+        observed = jnp.matmul(chosen, theta, precision=HIGHEST) / size + eta[size.astype(int) - 1]
+        log_z = jax.vmap(log_normaliser, (None, None, 0, 0))(theta, eta, stat.slates, allowed_orders(stat))
+        return observed - log_z[slate]
 
     def parts(self, params: Array, stat: SetTotals) -> tuple[Array, Array, Array]:
         theta, eta = _split(params, stat)
@@ -125,6 +137,17 @@ def log_normaliser(
     """log sum_t delta_t e_t(pi^(1/t)) over the allowed orders t = 1..D of one slate; 0 where none is allowed."""
     terms = jnp.where(allowed, _order_terms(theta, eta, slate)[0], -1e30)
     return jnp.where(jnp.any(allowed), jax.nn.logsumexp(terms), 0)
+
+
+def allowed_orders(stat: SetTotals) -> Bool[Array, "events orders"]:
+    """Whether a set of each size can be chosen from each slate: the size occurs in the data, and the slate holds it."""
+    order = jnp.arange(1, stat.orders.shape[0] + 1)
+    return stat.active[None, :] & (order[None, :] <= stat.top[:, None])
+
+
+def order_terms(theta: Float[Array, " models"], eta: Float[Array, " orders"], slate: Array) -> Float[Array, " orders"]:
+    """log delta_t e_t(pi^(1/t)) of one slate: log weight of the sets of each size t."""
+    return _order_terms(theta, eta, slate)[0]
 
 
 def _split(params: Array, t: SetTotals) -> tuple[Array, Array]:

@@ -13,9 +13,10 @@ import pytest
 import jaxrank as jr
 from jaxrank.diagnostics import ess_bulk, ess_mean, ess_tail, r_hat
 from jaxrank.errors import DataError, JaxrankWarning, OptionError, UnknownMethodError
-from jaxrank.posterior_models import MODELS, build
+from jaxrank.posterior_models import build
+from jaxrank.posterior_specs import MODELS
 from jaxrank.sampling import nuts
-from jaxrank.statistics import Pairs
+from jaxrank.statistics import Counts, Pairs
 from tests.oracles import golden
 
 # NumPyro and its distributions broadcast over ranks.
@@ -239,7 +240,8 @@ def _calibration(name, n_sets, n_models=3, n_questions=4):
         b = level[:, None] + b_scale[:, None] * rng.normal(size=(n_sets, n_questions))
         a = np.exp(0.5 * rng.normal(size=(n_sets, n_questions)) * (spec.item_depth > 1))
         p = expit(a[:, None, :] * (theta[:, :, None] - b[:, None, :]))
-        data = (rng.binomial(int(n), p).astype(float), np.full(p.shape, n))
+        right = rng.binomial(int(n), p).astype(float)
+        data = Counts(np.stack([n - right, right], axis=-1), np.ones((n_sets, n_questions)), np.zeros((n_sets, 2)))
     else:
         pi = np.exp(theta)
         nu = np.exp(1.5 * rng.normal(size=n_sets)) if "davidson" in name else np.zeros(n_sets)
@@ -252,11 +254,11 @@ def _calibration(name, n_sets, n_models=3, n_questions=4):
                 ties[:, i, j] = ties[:, j, i] = got[:, 2]
         data = Pairs(wins, ties)
     with jax.enable_x64(True):
-        data = jax.tree.map(jnp.asarray, data)
-        model = build(spec, jax.tree.map(lambda x: x[0], data), {}, False)
-        run = nuts(model, 300, 396, 0.9)
+        sets = [spec.family.observe(spec.read(jax.tree.map(lambda x, i=i: x[i], data))) for i in range(n_sets)]
+        evidence = jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *sets)
+        run = nuts(build(spec, sets[0].design, {}), 300, 396, 0.9)
         keys = jax.random.split(jax.random.key(1), (n_sets, 1))
-        draws, extras = jax.jit(jax.vmap(run, (0, None, 0)))(keys, None, data)
+        draws, extras = jax.jit(jax.vmap(run))(keys, *evidence)
     draws = np.asarray(draws["theta"])[:, 0, ::4]  # (sets, 99, models), thinned to near independence
     contrast = draws[:, :, 0] - draws[:, :, 1]
     return (contrast < (theta[:, 0] - theta[:, 1])[:, None]).sum(axis=1), int(np.asarray(extras["diverging"]).sum())

@@ -67,7 +67,7 @@ class BayesianMCMC(Ranker):
             per_chain = -(-self.n_samples // self.n_chains)
             run = _compiled(len(wins), self.burnin, per_chain)
             keys = jax.random.split(jax.random.wrap_key_data(jnp.asarray(key_data)), self.n_chains)
-            draws, extras = run(keys, None, (jnp.asarray(wins[np.ix_(order, order)]), variance))
+            draws, extras = run(keys, jnp.asarray(wins[np.ix_(order, order)]), variance)
         theta = np.empty(draws["theta"].shape)
         theta[..., order] = np.asarray(draws["theta"])
         theta = theta @ _twin_average(wins)
@@ -92,11 +92,10 @@ class BayesianMCMC(Ranker):
         )
 
 
-def _model(argument: Any) -> None:
+def _model(wins: Any, variance: Any) -> None:
     import numpyro
     from numpyro.distributions import ZeroSumNormal
 
-    wins, variance = argument
     theta: Any = numpyro.sample("theta", ZeroSumNormal(jnp.sqrt(variance), (wins.shape[0],)))
     numpyro.factor("likelihood", BradleyTerryLikelihood().log_prob(theta, Pairs(wins, jnp.zeros_like(wins))))
 
