@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from jaxrank.fit import Status
 from jaxrank.irt_cells import Cell, guessing_cell, plain_cell
 from jaxrank.irt_table import ItemTable
-from jaxrank.priors import Flat, Prior
+from jaxrank.priors import Prior
 from jaxrank.rasch_fit import rasch_start
-from jaxrank.solve.arrow import solve_arrow
+from jaxrank.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.solve.damped import Minimum, levenberg_marquardt
 
 
@@ -49,12 +49,12 @@ class _Pieces(NamedTuple):
     rows: Array
     cross: Array
     columns: Array
+    level: Array  # curvature of the prior in the mean difficulty
     scale: tuple[Array, Array]  # positive diagonals that damping multiplies
 
 
 def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, max_steps: int) -> Minimum:
     """The best of several damped Newton runs. Params of the result: (theta (L,), items (M, depth))."""
-    hold = not isinstance(model.prior, Flat)
     smoothings = model.prior.smoothings
 
     def run(start: tuple) -> Minimum:
@@ -65,7 +65,13 @@ def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, ma
                 return *_pieces(model, table, x, smoothing), None
 
             found = levenberg_marquardt(
-                objective, lambda m, d: _step(table, m, d, hold), x, alive=alive, max_steps=max_steps, damping=0.1
+                objective,
+                lambda m, d: _step(table, m, d),
+                x,
+                alive=alive,
+                max_steps=max_steps,
+                damping=0.1,
+                settle=lambda x, smoothing=smoothing: _best_scale(model, table, x, smoothing),
             )
             x, steps = found.params, steps + found.steps
         return found._replace(steps=steps)
@@ -77,15 +83,20 @@ def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, ma
     good = value <= jnp.min(value) + noise
     best = jnp.argmax(good * (1 + (runs.status == Status.CONVERGED)))
     found = jax.tree.map(lambda leaf: leaf[best], runs)
-    if hold:
-        return found
-    # Without a prior the sum of difficulties is free, and damped steps let it drift.
+    # The objective leaves the sum of difficulties free, and damped steps let it drift.
     theta, items = found.params
-    shift = jnp.sum(table.weight * items[:, 0]) / jnp.maximum(jnp.sum(table.weight), 1)
-    moved = theta - shift, items.at[:, 0].add(-shift)
+    shift = _level(table, items)
+    moved = theta - shift, items.at[:, 0].add(-jnp.where(table.used, shift, 0))
+    if model.prior.proper:
+        return found._replace(params=moved)
     certain = _least_information(model, table, moved) < 1e-5
     status = jnp.where((found.status == Status.CONVERGED) & certain, Status.NO_FINITE_OPTIMUM, found.status)
     return found._replace(params=moved, status=status.astype(jnp.int32))
+
+
+def _level(table: ItemTable, items: Array) -> Array:
+    """The mean difficulty, from which abilities are measured."""
+    return jnp.sum(table.weight * items[:, 0]) / jnp.maximum(jnp.sum(table.weight), 1)
 
 
 def _least_information(model: JointModel, table: ItemTable, x: tuple) -> Array:
@@ -95,6 +106,24 @@ def _least_information(model: JointModel, table: ItemTable, x: tuple) -> Array:
     eta = jnp.exp(items[None, :, 1]) * (theta[:, None] - items[None, :, 0])
     information = jnp.sum(_cells(model, table, eta, items).fisher_ee, axis=1)
     return jnp.min(information / jnp.maximum(jnp.sum(table.trials, axis=1), 1))
+
+
+def _best_scale(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> tuple[Array, Array]:
+    """Stretches abilities and difficulties by exp(u) and divides discriminations by it, which leaves the likelihood as
+    it is, to where prior and penalty are least: two Newton steps in u."""
+    theta, items = x
+    above = theta - _level(table, items)
+    weight = 2 * jnp.asarray(model.slope_penalty, theta.dtype) * table.weight
+    u = jnp.zeros((), theta.dtype)
+    for _ in range(2):
+        at = above * jnp.exp(u)
+        slope = model.prior.slope(at, smoothing) * at
+        gradient = jnp.sum(slope) - jnp.sum(weight * (items[:, 1] - u))
+        bend = jnp.sum(weight) + jnp.maximum(jnp.sum(slope + model.prior.bend(at, smoothing) * at**2), 0)
+        u = u - jnp.clip(gradient / jnp.where(bend > 0, bend, 1), -1, 1)
+    used = table.used
+    items = items.at[:, 0].multiply(jnp.where(used, jnp.exp(u), 1)).at[:, 1].add(-jnp.where(used, u, 0))
+    return theta * jnp.exp(u), items
 
 
 def _starts(model: JointModel, table: ItemTable, n_starts: int) -> tuple[Array, Array]:
@@ -130,8 +159,13 @@ def _cells(model: JointModel, table: ItemTable, eta: Array, items: Array) -> Cel
 
 
 def _pieces(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> tuple[Array, _Pieces]:
-    """Value, gradient and exact curvature of minus the log posterior."""
+    """Value, gradient and exact curvature of minus the log posterior.
+
+    The prior is one on abilities less the mean difficulty, so that nothing has to be held: where the difficulties have
+    the sum 0 it is the prior on abilities.
+    """
     theta, items = x
+    above = theta - _level(table, items)
     a = jnp.exp(items[:, 1])[None, :]
     eta = a * (theta[:, None] - items[None, :, 0])
     cell = _cells(model, table, eta, items)
@@ -140,9 +174,11 @@ def _pieces(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> 
     pull = cell.eta * a
     penalty_a = jnp.asarray(model.slope_penalty, eta.dtype) * w
     penalty_g = jnp.asarray(model.guessing_penalty, eta.dtype) * w
-    value = model.prior.penalty(theta, smoothing) - jnp.sum(cell.value) + jnp.sum(penalty_a * items[:, 1] ** 2)
-    g_theta = model.prior.slope(theta, smoothing) - jnp.sum(pull, axis=1)
-    g_items = [down(pull), -down(cell.eta * eta) + 2 * penalty_a * items[:, 1]]
+    value = model.prior.penalty(above, smoothing) - jnp.sum(cell.value) + jnp.sum(penalty_a * items[:, 1] ** 2)
+    slope, bend = model.prior.slope(above, smoothing), model.prior.bend(above, smoothing)
+    share = w / jnp.maximum(jnp.sum(w), 1)
+    g_theta = slope - jnp.sum(pull, axis=1)
+    g_items = [down(pull) - share * jnp.sum(slope), -down(cell.eta * eta) + 2 * penalty_a * items[:, 1]]
     if model.estimates_guessing:
         value = value + jnp.sum(penalty_g * items[:, 2] ** 2)
         g_items.append(-down(cell.g) + 2 * penalty_g * items[:, 2])
@@ -163,51 +199,30 @@ def _pieces(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> 
     expected = curvature(cell.fisher_ee, cell.fisher_eg, cell.fisher_gg, jnp.zeros_like(cell.eta))
     # A question whose own block is not positive definite takes its expected curvature, which always is.
     scale = jnp.diagonal(expected[2], axis1=1, axis2=2)
-    sound = _positive_definite(exact[2], scale)
-    rows = jnp.sum(jnp.where(sound[None, :], exact[0], expected[0]), axis=1) + model.prior.bend(theta, smoothing)
-    rows_scale = jnp.sum(expected[0], axis=1) + model.prior.bend(theta, smoothing)
+    sound = positive_definite_blocks(exact[2], scale)
+    rows = jnp.sum(jnp.where(sound[None, :], exact[0], expected[0]), axis=1) + bend
+    rows_scale = jnp.sum(expected[0], axis=1) + bend
     cross = jnp.where(sound[None, :, None], exact[1], expected[1])
+    cross = cross.at[:, :, 0].add(-bend[:, None] * share[None, :])
     columns = jnp.where(sound[:, None, None], exact[2], expected[2])
     pieces = _Pieces(
         (g_theta, jnp.stack(g_items, axis=1)),
         rows,
         cross[:, None],
         columns,
+        jnp.sum(bend) / jnp.maximum(jnp.sum(w), 1) ** 2,
         (rows_scale, scale),
     )
     return value, pieces
 
 
-def _positive_definite(blocks: Float[Array, "n d d"], scale: Float[Array, "n d"]) -> Array:
-    """Whether each block, brought to the unit of ``scale``, has leading minors clearly above 0."""
-    unit = 1 / jnp.sqrt(jnp.where(scale > 0, scale, 1))
-    b = blocks * unit[:, :, None] * unit[:, None, :]
-    second = b[:, 0, 0] * b[:, 1, 1] - b[:, 0, 1] ** 2
-    good = (b[:, 0, 0] > 1e-2) & (second > 1e-3)
-    if b.shape[-1] == 3:
-        third = b[:, 2, 2] * second - (
-            b[:, 0, 0] * b[:, 1, 2] ** 2 - 2 * b[:, 0, 1] * b[:, 0, 2] * b[:, 1, 2] + b[:, 1, 1] * b[:, 0, 2] ** 2
-        )
-        good = good & (third > 1e-4)
-    return good
-
-
-def _step(table: ItemTable, m: _Pieces, damping: Array, hold: bool) -> tuple[Array, Array]:
-    depth = m.columns.shape[-1]
+def _step(table: ItemTable, m: _Pieces, damping: Array) -> tuple[Array, Array]:
     used = table.used[:, None]
-    eye = jnp.eye(depth, dtype=m.columns.dtype)
+    eye = jnp.eye(m.columns.shape[-1], dtype=m.columns.dtype)
     columns = m.columns + eye[None, :, :] * (damping * m.scale[1])[:, :, None]
     columns = jnp.where(used[:, :, None], columns, eye[None, :, :])
     tie = jnp.zeros_like(m.gradient[1]).at[:, 0].set(table.weight)
-    g, h = m.gradient[0][:, None], jnp.where(used, m.gradient[1], 0)
-    right = (-g, -h[:, :, None])
-    if hold:
-        right = jnp.concatenate([right[0], 0 * g], axis=1), jnp.concatenate([right[1], tie[:, :, None]], axis=2)
+    g, h = m.gradient[0][:, None, None], jnp.where(used, m.gradient[1], 0)[:, :, None]
     rows = (m.rows + damping * m.scale[0])[:, None, None]
-    x, y = solve_arrow(rows, m.cross, columns, right[0][:, None, :], right[1], tie=tie)
-    x = x[:, 0]
-    if not hold:
-        return x[:, 0], y[:, :, 0]
-    sums = jnp.sum(tie[:, :, None] * y, axis=(0, 1))
-    ratio = jnp.where(sums[1] != 0, sums[0] / jnp.where(sums[1] != 0, sums[1], 1), 0)
-    return x[:, 0] - ratio * x[:, 1], y[:, :, 0] - ratio * y[:, :, 1]
+    x, y = solve_arrow(rows, m.cross, columns, -g, -h, tie=tie, tied=m.level)
+    return x[:, 0, 0], y[:, :, 0]

@@ -20,13 +20,13 @@ from jaxrank.irt_cells import Cell, guessing_cell, plain_cell
 from jaxrank.irt_table import ItemTable
 from jaxrank.priors import Gaussian
 from jaxrank.rasch_fit import fit_rasch
-from jaxrank.solve.arrow import solve_arrow
+from jaxrank.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.solve.quadrature import AdaptiveGaussHermite, Quadrature
 
 _HIGHEST = jax.lax.Precision.HIGHEST
-# The gradient is that of the integrals, not of the moving nodes, so that near the optimum the two disagree by so much.
-_QUADRATURE_ERROR = 1e-7
+# By so much two evaluations of the likelihood differ through their nodes, which follow the modes with a delay.
+_QUADRATURE_ERROR = 1e-3
 
 
 class MarginalModel(eqx.Module):
@@ -105,7 +105,8 @@ def fit_marginal(model: MarginalModel, table: ItemTable, max_steps: int) -> Mini
         jnp.stack(items, axis=1),
         mode,
         max_steps=max_steps,
-        value_error=_QUADRATURE_ERROR if isinstance(model.quadrature, AdaptiveGaussHermite) else 0.0,
+        value_error=_QUADRATURE_ERROR,
+        slope=(lambda m, s: jnp.sum(m.gradient * s)) if isinstance(model.quadrature, AdaptiveGaussHermite) else None,
     )
     return found._replace(steps=found.steps + start.steps)
 
@@ -120,8 +121,10 @@ def posterior(
         cell, _ = model.cells(table, mode[:, None], items)
         slope = jnp.exp(items[:, 1]) if model.depth > 1 else jnp.ones_like(items[:, 0])
         information = 1 + jnp.sum(cell.fisher_ee * slope[None, None, :] ** 2, axis=(1, 2))
-        mode = mode + jnp.clip((jnp.sum(cell.eta * slope[None, None, :], axis=(1, 2)) - mode) / information, -2, 2)
-        scale = 1 / jnp.sqrt(information)
+        observed = 1 + jnp.sum(cell.ee * slope[None, None, :] ** 2, axis=(1, 2))
+        bend = jnp.where(observed > information / 32, observed, information)
+        mode = mode + jnp.clip((jnp.sum(cell.eta * slope[None, None, :], axis=(1, 2)) - mode) / bend, -2, 2)
+        scale = 1 / jnp.sqrt(bend)
         theta = mode[:, None] + scale[:, None] * x[None, :]
         log_w = log_w[None, :] + jnp.log(scale)[:, None] + (x[None, :] ** 2 - theta**2) / 2
     else:
@@ -164,16 +167,26 @@ def _pieces(model: MarginalModel, table: ItemTable, items: Array, post: Posterio
     gradient = jnp.sum(moments[:, 0], axis=0)
     cell, pull = post.cells, post.pull
     mean = lambda v: jnp.einsum("lq,lqm->m", post.weight, v, precision=_HIGHEST)
-    ee = cell.fisher_ee
-    columns = [[mean(ee)]]
-    if model.depth > 1:
-        # The curvature of exp(alpha) itself is kept where it is positive; it vanishes with the gradient.
-        cross, slope = mean(ee * pull), mean(ee * pull**2) + jnp.maximum(gradient[:, 1], 0)
-        columns = [[columns[0][0], cross], [cross, slope]]
-    if model.depth > 2:
-        eg, ag = mean(cell.fisher_eg), mean(cell.fisher_eg * pull)
-        columns = [[*columns[0], eg], [*columns[1], ag], [eg, ag, mean(cell.fisher_gg)]]
-    block = jnp.stack([jnp.stack(line, axis=1) for line in columns], axis=1)
+
+    def curvature(ee: Array, eg: Any, gg: Any, bend: Array) -> Array:
+        columns = [[mean(ee)]]
+        if model.depth > 1:
+            cross, slope = mean(ee * pull), mean(ee * pull**2) + bend
+            columns = [[columns[0][0], cross], [cross, slope]]
+        if model.depth > 2:
+            e_g, a_g = mean(eg), mean(eg * pull)
+            columns = [[*columns[0], e_g], [*columns[1], a_g], [e_g, a_g, mean(gg)]]
+        return jnp.stack([jnp.stack(line, axis=1) for line in columns], axis=1)
+
+    # The curvature of exp(alpha) itself is kept where it is positive; it vanishes with the gradient.
+    bend = jnp.maximum(gradient[:, 1], 0) if model.depth > 1 else gradient[:, 0]
+    block = curvature(cell.fisher_ee, cell.fisher_eg, cell.fisher_gg, bend)
+    if model.depth == 3 or model.guessing is not None:
+        # With guessing the expected curvature, which is always positive definite, serves only where the observed is
+        # not.
+        observed = curvature(cell.ee, cell.eg, cell.gg, bend)
+        sound = positive_definite_blocks(observed, jnp.diagonal(block, axis1=1, axis2=2))
+        block = jnp.where(sound[:, None, None], observed, block)
     return _Pieces(gradient, block, moments[:, 1:])
 
 

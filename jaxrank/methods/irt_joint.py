@@ -62,7 +62,8 @@ class ThreeParameter(Ranker, Explains):
     **Reads** counts of binary outcomes.
     **Scores** as `TwoParameter`.
     **Status** as `TwoParameter`; without a prior an ability can also run off below the guessing probabilities on
-    connected data: ``NO_FINITE_OPTIMUM`` where a model is left with less than 1e-5 of information a trial.
+    connected data: ``NO_FINITE_OPTIMUM`` where a model is left with less than 1e-5 of information a trial. Where one
+    question's discrimination grows into the hundreds the valley is narrow, and ``MAX_STEPS`` may want more steps.
     **Fields** as `TwoParameter`, and ``guessing``: a number in (0, 1) fixes c for all questions, None (default)
     estimates it; ``guessing_penalty``: weight of sum g^2, default 0.1 as published, which pulls c towards 1/4.
     **Params** also ``guessing`` (M,).

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxrank.solve.linear import inverse_spd, solve_spd
 
@@ -22,12 +22,13 @@ def solve_arrow(
     row_right: Float[Array, "L P K"],
     column_right: Float[Array, "M Q K"],
     tie: Float[Array, "M Q"] | None = None,
+    tied: Float[Array, ""] | float = 0.0,
 ) -> tuple[Float[Array, "L P K"], Float[Array, "M Q K"]]:
     """(x, y) with ``[[rows, cross], [cross', columns + c tie tie']] [x, y] = [row_right, column_right]``.
 
     The whole must be positive definite; NaN where it is not. ``tie`` w, if given, adds c w w' to the column block,
     c on the scale of the curvature: for a system that is singular along a direction v with w.v > 0 to which the right
-    side is orthogonal, the solution then is the one with w.y = 0.
+    side is orthogonal, the solution then is the one with w.y = 0. A part ``tied`` w w' of such a system is added to c.
     """
     n_rows, width, n_columns, depth = cross.shape
     n_right = row_right.shape[-1]
@@ -38,7 +39,7 @@ def solve_arrow(
         w = tie.reshape(-1)
         diagonal = jnp.diagonal(columns, axis1=1, axis2=2).reshape(-1)
         total = jnp.sum(jnp.abs(w))
-        strength = jnp.sum(jnp.where(w != 0, diagonal, 0)) / jnp.where(total > 0, total, 1) ** 2
+        strength = jnp.sum(jnp.where(w != 0, diagonal, 0)) / jnp.where(total > 0, total, 1) ** 2 + tied
     if n_columns * depth < n_rows * width:
         inverse = _inverse_blocks(rows)
         left = _blocks_times(inverse, flat)  # rows^-1 cross
@@ -65,6 +66,23 @@ def solve_arrow(
         if tie is not None:
             y = y + rho * u * _mm(z.T, x)
     return x.reshape(n_rows, width, n_right), y.reshape(n_columns, depth, n_right)
+
+
+def positive_definite_blocks(blocks: Float[Array, "n d d"], scale: Float[Array, "n d"]) -> Bool[Array, " n"]:
+    """Whether each block of 1, 2 or 3 rows, brought to the unit of ``scale``, has leading minors clearly above 0."""
+    unit = 1 / jnp.sqrt(jnp.where(scale > 0, scale, 1))
+    b = blocks * unit[:, :, None] * unit[:, None, :]
+    good = b[:, 0, 0] > 1e-2
+    if b.shape[-1] == 1:
+        return good
+    second = b[:, 0, 0] * b[:, 1, 1] - b[:, 0, 1] ** 2
+    good = good & (second > 1e-3)
+    if b.shape[-1] == 3:
+        third = b[:, 2, 2] * second - (
+            b[:, 0, 0] * b[:, 1, 2] ** 2 - 2 * b[:, 0, 1] * b[:, 0, 2] * b[:, 1, 2] + b[:, 1, 1] * b[:, 0, 2] ** 2
+        )
+        good = good & (third > 1e-4)
+    return good
 
 
 def _mm(a: Array, b: Array) -> Array:

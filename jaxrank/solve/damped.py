@@ -67,6 +67,8 @@ def levenberg_marquardt(
     max_steps: int = 300,
     damping: float = 0.0,
     value_error: float = 0.0,
+    slope: Callable[[Any, Any], Float[Array, ""]] | None = None,
+    settle: Callable[[Any], Any] = lambda x: x,
 ) -> Minimum:
     """Minimise by steps of a damped quadratic model.
 
@@ -75,8 +77,12 @@ def levenberg_marquardt(
     curvature with this damping (times its diagonal, added) is not positive definite. A step that does not lower
     the value is taken back and the damping grows; after a good one it shrinks to nothing, which leaves Newton's method.
 
-    ``value_error``: relative error of the value beyond rounding, such as that of a quadrature whose nodes move: rises
-    as small as that are not held against a step.
+    ``value_error``: relative error of the value beyond rounding, such as that of a quadrature whose nodes move. A rise
+    as small as that is not held against a step where ``slope(model, step)``, the derivative along the step, says that
+    the value fell: at the end it is less steep than it fell at the start (the approximate Wolfe condition of Hager and
+    Zhang 2005).
+    ``settle(x)``: moves each new point along a curve on which the minimum is known, such as an invariance of the
+    likelihood; straight steps follow a curved valley only slowly.
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
     quarter of eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
@@ -90,12 +96,15 @@ def levenberg_marquardt(
         return ~state.done & (state.steps < max_steps)
 
     def iterate(state: _State) -> _State:
-        trial = jax.tree.map(jnp.add, state.x, state.step)
+        trial = settle(jax.tree.map(jnp.add, state.x, state.step))
         value, model, kept = objective(trial, state.memory)
         size = _size(state.step)
-        error = jnp.maximum(16 * eps, value_error)
-        noise = jnp.where(jnp.isfinite(state.value), error * jnp.abs(state.value), 0)
-        good = (value <= state.value + noise) & jnp.isfinite(value) & jnp.isfinite(size)
+        known = jnp.where(jnp.isfinite(state.value), jnp.abs(state.value), 0)
+        lower = value <= state.value + 16 * eps * known
+        if slope is not None:
+            falls = slope(state.model, state.step) + slope(model, state.step) <= 0
+            lower = lower | (falls & (value <= state.value + value_error * known))
+        good = lower & jnp.isfinite(value) & jnp.isfinite(size)
         pick = lambda new, old: jnp.where(good, new, old)
         scale = 1 + _size(trial)
         rate = jnp.clip(size / jnp.where(state.size > 0, state.size, 1), 0, 1 - 1e-3)
