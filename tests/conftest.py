@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +44,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in SLOW or any(tensor in item.nodeid for tensor in SLOW_TENSORS):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After the conformance suite: how many checks ran, how many were skipped or exempt, and why."""
+    found = [
+        value
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.getreports(outcome)
+        for name, value in report.user_properties
+        if name == "conformance"
+    ]
+    if not found:
+        return
+    terminalreporter.section("conformance")
+    outcomes = ("run", "skipped", "exempt", "failed")
+    checks = list(dict.fromkeys(check for _, check, _, _ in found))
+    table = Counter((check, outcome) for _, check, outcome, _ in found)
+    terminalreporter.write_line(f"{'check':18s}" + "".join(f"{o:>9s}" for o in outcomes))
+    for check in checks:
+        terminalreporter.write_line(f"{check:18s}" + "".join(f"{table[check, o]:9d}" for o in outcomes))
+    total = Counter(outcome for _, _, outcome, _ in found)
+    identifiers = len({name for name, *_ in found})
+    terminalreporter.write_line(f"{f'{identifiers} identifiers':18s}" + "".join(f"{total[o]:9d}" for o in outcomes))
+    reasons = Counter((outcome, check, why) for _, check, outcome, why in found if outcome in ("skipped", "exempt"))
+    for (outcome, check, why), count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{outcome} {count:4d}  {check}: {why}")

@@ -21,8 +21,7 @@ from jaxrank.api import as_key, prepare
 from jaxrank.errors import JaxrankError
 from jaxrank.fit import Fit, Status
 from jaxrank.ranking import rank_scores, tie_heads
-from jaxrank.statistics import Sequence
-from jaxrank.weights import Weights, unit_of
+from jaxrank.statistics import Sequence, Weights, unit_of
 from tests.problems import N_QUESTIONS, N_TRIALS, OTHER_SHAPES, SAME_SHAPE, SLOW_SHAPES, graded, missing
 
 BIB = (Path(jr.__file__).parent / "references.bib").read_text()
@@ -269,21 +268,29 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("entry", entry_params())
-def test_conforms(entry):
-    """All checks of one method in one test: its compilations are shared, and the report names every broken promise."""
+def test_conforms(entry, request):
+    """All checks of one method in one test: its compilations are shared, and the report names every broken promise.
+
+    What became of each check is recorded as (identifier, check, outcome, reason) for the summary that conftest prints.
+    """
     unknown = set(entry.exempt) - set(CHECKS)
     assert not unknown, f"{entry.name} is excused from checks that do not exist: {unknown}"
     broken = []
     for check, run_check in CHECKS.items():
         excused = check in entry.exempt
+        skipped = ""
         try:
             run_check(entry.name)
-        except pytest.skip.Exception:
-            failed = None
+        except pytest.skip.Exception as skip:
+            failed, skipped = None, str(skip)
         except AssertionError as error:
             failed = error
         else:
             failed = False
+        outcome = "exempt" if excused else "skipped" if skipped else "failed" if failed else "run"
+        request.node.user_properties.append(
+            ("conformance", (entry.name, check, outcome, entry.exempt.get(check, skipped)))
+        )
         if excused and not failed:
             broken.append(f"{check}: excused ({entry.exempt[check]}), but it holds")
         elif failed and not excused:
@@ -293,7 +300,10 @@ def test_conforms(entry):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", entry_params())
-def test_odd_shapes(entry):
+def test_odd_shapes(entry, request):
+    refused = ", ".join(problem for problem in SLOW_SHAPES if ranker_for(entry.name, problem) is None)
+    outcome = ("skipped", f"refuses {refused} by name") if refused else ("run", "")
+    request.node.user_properties.append(("conformance", (entry.name, "odd_shapes", *outcome)))
     _check_shapes(entry.name, SLOW_SHAPES)
 
 
