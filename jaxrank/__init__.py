@@ -13,7 +13,7 @@ from jaxrank.io import from_frame, read
 from jaxrank.orderings import Rankings
 from jaxrank.pool_studies import model_pools
 from jaxrank.pools import Pools
-from jaxrank.posterior import posterior
+from jaxrank.posterior import numpyro_model, posterior
 from jaxrank.posterior_draws import Posterior, load_posterior
 from jaxrank.prefix_studies import convergence
 from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
@@ -57,6 +57,7 @@ __all__ = [
     "load_posterior",
     "methods",
     "model_pools",
+    "numpyro_model",
     "posterior",
     "priors",
     "rank_scores",
