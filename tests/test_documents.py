@@ -196,6 +196,12 @@ def test_every_reference_is_written(written: ModuleType) -> None:
     assert not re.search(r"[{}\\]", page)
 
 
+def test_every_source_that_docstrings_name_is_a_reference(written: ModuleType) -> None:
+    for path in (ROOT / "jaxrank").rglob("*.py"):
+        named = re.findall(r"\[([a-z]+(?:17|18|19|20)\d\d[a-z]*)\b", path.read_text(encoding="utf-8"))
+        assert set(named) <= set(written.bibliography()), path
+
+
 def test_the_parity_page_has_every_published_identifier(written: ModuleType) -> None:
     rows = re.findall(r"^\| `(\w+)` \| `rank\.(\w+)\(R", written.parity(), flags=re.MULTILINE)
     published = [entry.name for entry in entries().values() if entry.published]
