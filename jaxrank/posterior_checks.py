@@ -53,14 +53,16 @@ class Prediction:
 
 
 def spec_of(posterior: Any) -> PosteriorModel:
-    return MODELS[base_name(posterior.model)]
+    name = base_name(posterior.model)
+    if name not in MODELS:
+        raise OptionError(f"this posterior of {posterior.model} is drawn in closed form: it has no likelihood of units")
+    return MODELS[name]
 
 
 def evidence_of(posterior: Any) -> Evidence:
     """The data that a posterior was drawn from; `OptionError` where it does not have them."""
     if posterior.evidence is None:
-        reason = "is drawn in closed form" if posterior.sampler == "exact" else "was stored without its data"
-        raise OptionError(f"this posterior of {posterior.model} {reason}: there is no likelihood to look at")
+        raise OptionError(f"this posterior of {posterior.model} was made without its data: there is nothing to check")
     return posterior.evidence
 
 

@@ -164,8 +164,8 @@ def test_case_K08_hierarchical_model():
 @pytest.mark.parametrize("model", [name for name in MODELS if "rankings" not in name])
 def test_every_model_has_a_posterior(model):
     R = np.random.default_rng(4).random((4, 10, 4)) < np.array([0.8, 0.6, 0.5, 0.3])[:, None, None]
-    post = jr.posterior(R, model, n_warmup=400, n_samples=400)
-    assert np.all(post.diagnose()["r_hat"] < 1.03) and post.divergences == 0
+    post = jr.posterior(R, model, n_warmup=500, n_samples=2000)
+    assert not post.problems
     assert post.ranks[0] == 1 and post.ranks[3] == 4
     assert np.abs(post.theta.sum(axis=1)).max() < 1e-8
 
