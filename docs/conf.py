@@ -15,7 +15,6 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 import pages  # noqa: E402  (docs/pages.py)
-from jupyter_client.connect import ConnectionFileMixin  # noqa: E402
 
 import jaxrank  # noqa: E402
 
@@ -48,8 +47,11 @@ nb_execution_timeout = 180
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 logging.getLogger("traitlets").setLevel(logging.WARNING)
-if os.name == "posix":
-    ConnectionFileMixin.transport.default_value = "ipc"  # kernels warn of TCP
+# A profile of their own: the user's start-up files stay out, and kernels do not warn that they listen on this machine.
+_profile = ROOT / ".cache" / "docs" / "ipython" / "profile_default"
+_profile.mkdir(parents=True, exist_ok=True)
+(_profile / "ipython_kernel_config.py").write_text('get_config().IPKernelApp.log_level = "ERROR"\n', encoding="utf-8")
+os.environ["IPYTHONDIR"] = str(_profile.parent)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
