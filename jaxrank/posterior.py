@@ -158,7 +158,7 @@ def _prepare(data: Any, kind: str, priors: Any, hierarchical: bool, pairing: str
 
 
 @functools.lru_cache(maxsize=32)
-def _standard_model(kind: str, priors: tuple, hierarchical: bool, centred: bool, shapes: tuple) -> Callable[..., None]:
+def _standard_model(kind: str, priors: tuple, hierarchical: bool, centred: tuple, shapes: tuple) -> Callable[..., None]:
     """One function for all data of a shape, so that compiled samplers are found again."""
     return build(MODELS[kind], dict(shapes), dict(priors), hierarchical, centred)
 

@@ -25,10 +25,13 @@ def build(
     design: Mapping[str, Any],
     priors: Mapping[str, Any],
     hierarchical: bool = False,
-    centred: bool = True,
+    centred: tuple[bool, bool] = (True, False),
 ) -> Callable[..., None]:
     """The NumPyro model of a specification with the user's priors; ``hierarchical`` learns the scale of the strengths.
-    Of ``design`` only the shapes are read."""
+
+    **centred**: whether strengths, and difficulties, are sampled as they are (else in units of their scale): better
+    where the data say much. Of ``design`` only the shapes are read.
+    """
     extra = spec.sites(design)
     known = {"theta", *extra}
     known |= {"scale"} if hierarchical else set()
@@ -38,8 +41,8 @@ def build(
         listed = ", ".join(sorted(known))
         raise OptionError(f"{spec.name} has no prior for {', '.join(map(repr, unknown))}; it has {listed}")
     extra = {name: _named(priors, name, default) for name, default in extra.items()}
-    strengths = _strengths(spec.n_models(design), priors, hierarchical, centred)
-    items = _items(priors) if spec.item_depth else None
+    strengths = _strengths(spec.n_models(design), priors, hierarchical, centred[0])
+    items = _items(priors, centred[1]) if spec.item_depth else None
 
     def model(design: dict[str, Any], outcomes: Any = None) -> None:
         import numpyro
@@ -103,10 +106,11 @@ def _strengths(n_models: int, priors: Mapping[str, Any], hierarchical: bool, cen
     return declare
 
 
-def _items(priors: Mapping[str, Any]) -> Callable[[int], Any]:
+def _items(priors: Mapping[str, Any], centred: bool) -> Callable[[int], Any]:
     """Declares the difficulties: level + b_scale * b_spread. They carry the level, which the zero-sum abilities leave
     open."""
     import numpyro.distributions as dist
+    from numpyro.distributions.transforms import AffineTransform
 
     b_scale = _named(priors, "b_scale", dist.HalfNormal(2.0))
     level = _named(priors, "level", dist.Normal(0.0, 3.0))
@@ -117,6 +121,9 @@ def _items(priors: Mapping[str, Any]) -> Callable[[int], Any]:
 
         scale: Any = numpyro.sample("b_scale", b_scale)
         middle: Any = numpyro.sample("level", level)
+        if centred:
+            shifted = dist.TransformedDistribution(each.expand([n_questions]), AffineTransform(middle, scale))
+            return numpyro.sample("b", shifted.to_event(1))
         spread: Any = numpyro.sample("b_spread", each.expand([n_questions]).to_event(1))
         return numpyro.deterministic("b", middle + scale * spread)
 
@@ -149,17 +156,19 @@ def _distribution(prior: Any) -> Any:
     return prior
 
 
-def informative(spec: PosteriorModel, argument: Any) -> bool:
-    """Whether the data tell more about a strength than a unit-variance prior does: the centred form then mixes
-    better."""
+def informative(spec: PosteriorModel, argument: Any) -> tuple[bool, bool]:
+    """Whether the data tell more about a strength, and about a difficulty, than their priors do: the centred form then
+    mixes better."""
     if spec.item_depth:
         _, trials = argument
-        return bool(jnp.median(jnp.sum(trials, axis=1)) / 4 > 10)
+        of_model, of_question = (jnp.median(jnp.sum(trials, axis)) / 4 for axis in (1, 0))
+        # Difficulties differ more than strengths (variance 4). A guess hides them at one end of the scale.
+        return bool(of_model > 10), bool(of_question > 2.5) and spec.item_depth < 3
     stat = likelihood_argument(argument)
     likelihood = spec.likelihood_of(stat)
     _, _, curvature = likelihood.parts(likelihood.start(stat), stat)
     n = curvature.shape[0] - likelihood.n_extra
-    return bool(jnp.median(jnp.diagonal(curvature)[:n]) > 10)
+    return bool(jnp.median(jnp.diagonal(curvature)[:n]) > 10), False
 
 
 def likelihood_argument(argument: Any) -> Any:

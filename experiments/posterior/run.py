@@ -104,6 +104,7 @@ def models(options: argparse.Namespace) -> dict[str, Any]:
                 given = strict_orders_of(data) if model == ORDERS[0] else orders_of(data)
             settings = {"n_warmup": 1000, "n_samples": 2500, **({"target_accept": 0.95} if "3pl" in model else {})}
             out[f"{name}/{model}"] = found = figures(quiet(given, model, **settings))
+            store("models", out)
             print(f"{name:20s} {model:28s} {found}", flush=True)
     return out
 
@@ -221,6 +222,18 @@ def read_arena(path: str) -> jr.Comparisons:
     return jr.Comparisons.from_matrix(wins, ties + ties.T, names)
 
 
+def store(part: str, found: dict[str, Any]) -> None:
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    stored[part] = {**stored.get(part, {}), **found}
+    stored["machine"] = {
+        "cpus": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "date": datetime.date.today().isoformat(),
+    }
+    RESULTS.write_text(json.dumps(stored, indent=1) + "\n")
+
+
 def main() -> None:
     parts = {"models": models, "cold": cold, "speed": speed, "arena": arena}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -235,16 +248,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int)
     options = parser.parse_args()
     for part in options.parts:
-        found = parts[part](options)
-        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        stored[part] = {**stored.get(part, {}), **found}
-        stored["machine"] = {
-            "cpus": os.cpu_count(),
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            "date": datetime.date.today().isoformat(),
-        }
-        RESULTS.write_text(json.dumps(stored, indent=1) + "\n")
+        store(part, parts[part](options))
 
 
 if __name__ == "__main__":
