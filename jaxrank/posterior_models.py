@@ -160,15 +160,23 @@ def informative(spec: PosteriorModel, argument: Any) -> tuple[bool, bool]:
     """Whether the data tell more about a strength, and about a difficulty, than their priors do: the centred form then
     mixes better."""
     if spec.item_depth:
-        _, trials = argument
-        of_model, of_question = (jnp.median(jnp.sum(trials, axis)) / 4 for axis in (1, 0))
-        # Difficulties differ more than strengths (variance 4). A guess hides them at one end of the scale.
-        return bool(of_model > 10), bool(of_question > 2.5) and spec.item_depth < 3
+        successes, trials = (np.asarray(x) for x in argument)
+        of_model = np.median(trials.sum(axis=1)) / 4
+        # A guess hides difficulties at one end of the scale.
+        return bool(of_model > 10), spec.item_depth < 3 and _questions_differ(successes.sum(axis=0), trials.sum(axis=0))
     stat = likelihood_argument(argument)
     likelihood = spec.likelihood_of(stat)
     _, _, curvature = likelihood.parts(likelihood.start(stat), stat)
     n = curvature.shape[0] - likelihood.n_extra
     return bool(jnp.median(jnp.diagonal(curvature)[:n]) > 10), False
+
+
+def _questions_differ(right: np.ndarray, tried: np.ndarray) -> bool:
+    """Whether log-odds of questions spread by much more than their errors. Where they need not differ at all, their
+    scale may be next to zero, and centred difficulties make a funnel that chains cannot enter."""
+    share = (right + 0.5) / (tried + 1)
+    noise = np.mean(1 / ((tried + 1) * share * (1 - share)))
+    return bool(np.var(np.log(share / (1 - share))) > 3 * noise)
 
 
 def likelihood_argument(argument: Any) -> Any:

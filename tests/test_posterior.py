@@ -277,3 +277,62 @@ def test_simulation_based_calibration(name):
     print(f"{name}: uniformity p = {p_value:.3f}, coverage of 90 % intervals {inside:.3f}")
     assert p_value > 0.001, counts
     assert abs(inside - 0.9) < 0.05
+
+
+def metropolis(right, tried, n_steps, seed):
+    """An independent sampler of the Rasch posterior: one coordinate at a time, normal steps, NumPy alone.
+
+    Abilities ~ N(0, 1) centred, difficulties = level + b_scale * spread; returns centred abilities (draws, models).
+    """
+    from scipy.special import expit
+
+    rng = np.random.default_rng(seed)
+    n_models, n_questions = right.shape
+    raw, spread, level, log_scale = np.zeros(n_models), np.zeros(n_questions), 0.0, 0.0
+
+    def log_p(raw, spread, level, log_scale):
+        theta, scale = raw - raw.mean(), np.exp(log_scale)
+        eta = theta[:, None] - level - scale * spread[None, :]
+        prior = -(raw @ raw) / 2 - (spread @ spread) / 2 - level**2 / 18 - scale**2 / 8 + log_scale
+        return prior + np.sum(right * np.log(expit(eta)) + (tried - right) * np.log(expit(-eta)))
+
+    x = np.concatenate([raw, spread, [level, log_scale]])
+    parts = lambda x: (x[:n_models], x[n_models:-2], x[-2], x[-1])
+    step, accepted, now = np.full(len(x), 0.5), np.zeros(len(x)), log_p(*parts(x))
+    kept = []
+    for t in range(n_steps):
+        for k in range(len(x)):
+            new = x.copy()
+            new[k] += step[k] * rng.normal()
+            there = log_p(*parts(new))
+            if np.log(rng.random()) < there - now:
+                x, now = new, there
+                accepted[k] += 1
+        if t < n_steps // 5:
+            if t % 50 == 49:
+                step *= np.exp(accepted / 50 - 0.44)
+                accepted[:] = 0
+        else:
+            kept.append(x[:n_models] - x[:n_models].mean())
+    return np.array(kept)
+
+
+@pytest.mark.slow
+def test_rasch_against_an_independent_sampler():
+    R = (np.random.default_rng(8).random((4, 6, 3)) < np.array([0.8, 0.6, 0.5, 0.3])[:, None, None]).astype(int)
+    chains = np.stack([metropolis(R.sum(-1), np.full((4, 6), 3), 4000, seed) for seed in range(2)])
+    post = jr.posterior(R, "rasch", n_samples=2500, n_warmup=1000, target_accept=0.95)
+    mean, ess = chains.mean(axis=(0, 1)), ess_mean(chains)
+    sd = chains.reshape(-1, 4).std(axis=0)
+    error = np.hypot(sd / np.sqrt(ess), post.standard_error())
+    print("Rasch, difference of the means in Monte Carlo errors:", ((post.scores - mean) / error).round(2))
+    print(
+        "sd:",
+        sd.round(3),
+        post.theta.std(axis=0).round(3),
+        "effective draws:",
+        ess.round(),
+        post.diagnose()["ess_mean"],
+    )
+    assert np.all(np.abs(post.scores - mean) < 4 * error)
+    assert post.theta.std(axis=0) == pytest.approx(sd, rel=0.08)
