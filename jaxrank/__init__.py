@@ -1,6 +1,6 @@
 """jaxrank: rank models from repeated trials or battles, with honest uncertainty, one table or 100,000 replicates."""
 
-from jaxrank import datasets, errors, evaluation, methods, priors
+from jaxrank import datasets, errors, evaluation, methods, plots, priors
 from jaxrank.agreement import Agreement, FitTable, agreement, fit_all
 from jaxrank.api import fit
 from jaxrank.catalogue import catalogue, entries
@@ -21,6 +21,7 @@ from jaxrank.replicates import Replicates, Summary
 from jaxrank.responses import Responses
 from jaxrank.result import Result
 from jaxrank.studies import bootstrap, subsample
+from jaxrank.tiers import tiers
 
 __version__ = "0.1.0"
 
@@ -58,12 +59,14 @@ __all__ = [
     "methods",
     "model_pools",
     "numpyro_model",
+    "plots",
     "posterior",
     "priors",
     "rank_scores",
     "read",
     "spearman",
     "subsample",
+    "tiers",
     "top_k_overlap",
     "weighted_tau",
 ]

@@ -65,6 +65,13 @@ class FitTable:
         ranks = np.stack([self.results[name].rank("average") for name in names])
         return Agreement(names, ranks, self.models, gold)
 
+    def plot(self, kind: str = "agreement", ax: Any = None, **options: Any) -> Any:
+        """Draw the agreement of the methods, a heat map of tau-b; options as `jaxrank.plots.agreement`. Returns the
+        Axes."""
+        from jaxrank.plots import draw
+
+        return draw(self, "FitTable", kind, ax, options)
+
     def __repr__(self) -> str:
         return f"FitTable({len(self.results)} methods, {len(self.skipped)} not run, {len(self.models)} models)"
 
@@ -113,6 +120,12 @@ class Agreement:
         import pandas as pd
 
         return pd.DataFrame(self.tau, index=list(self.methods), columns=list(self.methods))
+
+    def plot(self, kind: str = "agreement", ax: Any = None, **options: Any) -> Any:
+        """Draw the matrix of tau-b; options as `jaxrank.plots.agreement`. Returns the Axes."""
+        from jaxrank.plots import draw
+
+        return draw(self, "FitTable", kind, ax, options)
 
     def __repr__(self) -> str:
         n_methods, n_orders = len(self.methods), len(self.groups)

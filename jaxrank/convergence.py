@@ -199,6 +199,13 @@ class Convergence:
         ]
         return pd.DataFrame(rows)
 
+    def plot(self, kind: str = "tau", ax: Any = None, **options: Any) -> Any:
+        """Draw the study: "tau" (agreement against n), "convergence" (pmf and cdf of convergence@n) or "bump" (ranks
+        against n); options as the function of `jaxrank.plots` takes them. Returns the Axes."""
+        from jaxrank.plots import draw
+
+        return draw(self, "Convergence", kind, ax, options)
+
     def save(self, path: str | os.PathLike) -> Path:
         """Write ``.npz`` (arrays of every method) or ``.parquet`` (`to_frame`)."""
         path = Path(path)

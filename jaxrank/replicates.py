@@ -116,6 +116,13 @@ class Study:
         columns.update(rank_lower=ranks.lower, rank_upper=ranks.upper, p_best=self.rank_probabilities()[:, 0])
         return pd.DataFrame(columns).iloc[self.estimate.order].reset_index(drop=True)
 
+    def plot(self, kind: str = "ranks", ax: Any = None, **options: Any) -> Any:
+        """Draw the study: "ranks" (how often each model has each rank), "leaderboard", "tiers" or "superiority";
+        options as the function of `jaxrank.plots` takes them. Returns the Axes."""
+        from jaxrank.plots import draw
+
+        return draw(self, "Replicates", kind, ax, options)
+
     def _interval_columns(self) -> dict[str, np.ndarray]:
         return {}
 

@@ -159,6 +159,14 @@ class Result:
         foot = [f"interval: normal, {interval:.0%}"] if self.has_interval else []
         return "\n".join([head, table, *foot, f"status: {self.status}", *(f"note: {n}" for n in self.notes)])
 
+    def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
+        """Draw the result: "leaderboard", "tiers", "superiority" (methods with standard errors), "wins", "responses",
+        "pass", "items" and "wright" (Rasch models and their kin), "hodge"; options as the function of `jaxrank.plots`
+        takes them. Returns the Axes."""
+        from jaxrank.plots import draw
+
+        return draw(self, "Result", kind, ax, options)
+
     def precision(self) -> Any:
         """The context in which the fit was made: 64-bit where its scores are."""
         return jax.enable_x64(self.scores.dtype == np.float64)

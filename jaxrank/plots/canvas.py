@@ -1,0 +1,183 @@
+"""What all plots share: axes of the right size, colours, names that are never cut, captions."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import OptionError
+
+# Okabe and Ito's palette, told apart with any colour vision; yellow is left out, for it vanishes on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6BBE", "#7F7F7F")
+DASHES = ("-", "--", ":", "-.")
+SEQUENTIAL, DIVERGING = "Blues", "PuOr"
+MUTED = "#8C8C8C"
+SMALL, TINY = 8.0, 7.0
+ROW = 0.19
+"""Height of a row with a name, in inches."""
+
+# Families that hold letters which matplotlib's own font lacks; those installed serve as a second choice.
+_OTHER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Noto Sans",
+    "WenQuanYi Zen Hei",
+    "Arial Unicode MS",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "Segoe UI Symbol",
+)
+
+
+def matplotlib(module: str = "matplotlib") -> Any:
+    """matplotlib or one of its modules, imported now; `OptionError` with the way to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise OptionError("plots need matplotlib: pip install 'jaxrank[plot]'") from None
+
+
+def make_axes(ax: Any, width: float, height: float) -> Any:
+    """The Axes to draw into: ``ax`` itself; new ones of this size in inches; or the only ones of a given Figure, which
+    gets this size."""
+    if ax is None:
+        pyplot = matplotlib("matplotlib.pyplot")
+        return pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
+    if hasattr(ax, "add_subplot"):
+        if hasattr(ax, "set_size_inches"):
+            ax.set_size_inches(width, height)
+            ax.set_layout_engine("constrained")
+        return ax.add_subplot()
+    if not hasattr(ax, "plot"):
+        raise OptionError(f"ax must be matplotlib Axes or a Figure, not {type(ax).__name__}")
+    return ax
+
+
+def labels_of(names: Sequence[str]) -> list[str]:
+    """Names in one line each."""
+    return [" ".join(name.split()) for name in names]
+
+
+@functools.cache
+def _families() -> tuple[str, ...]:
+    installed = set(matplotlib("matplotlib.font_manager").fontManager.get_font_names())
+    return tuple(family for family in _OTHER_SCRIPTS if family in installed)
+
+
+def name_style(size: float = SMALL) -> dict[str, Any]:
+    """Text properties of names: no mathematics between dollar signs, further fonts for other scripts."""
+    own = matplotlib().rcParams["font.family"]
+    return {"fontsize": size, "parse_math": False, "fontfamily": [*own, *_families()]}
+
+
+def text_width(texts: Sequence[str], size: float = SMALL) -> float:
+    """Width in inches of the widest text."""
+    if not len(texts):
+        return 0.0
+    style = name_style(size)
+    font = matplotlib("matplotlib.font_manager").FontProperties(family=style["fontfamily"], size=size)
+    renderer = matplotlib("matplotlib.backends.backend_agg").RendererAgg(8, 8, 72)
+    longest = sorted(set(texts), key=len)[-12:]
+    return max(renderer.get_text_width_height_descent(t, font, False)[0] for t in longest) / 72
+
+
+def rows_height(n_rows: int, rest: float = 1.3, row: float = ROW) -> float:
+    """Height in inches of a chart with one row a name."""
+    return rest + row * max(n_rows, 4)
+
+
+def name_rows(ax: Any, names: Sequence[str], size: float = SMALL) -> None:
+    """One row a name, the first at the top."""
+    ax.set_yticks(np.arange(len(names)), labels_of(names), **name_style(size))
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def bare(ax: Any, grid: str | None = "x") -> None:
+    """No box around the data, and a light grid along one axis."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL)
+    if grid:
+        ax.grid(axis=grid, color=MUTED, alpha=0.25, linewidth=0.6)
+        ax.set_axisbelow(True)
+
+
+def colour(number: int) -> str:
+    return PALETTE[number % len(PALETTE)]
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Colour and dashes of one line among many: they repeat together only after 32."""
+    return {"color": colour(number), "linestyle": DASHES[number // len(PALETTE) % len(DASHES)]}
+
+
+def layered(number: int, n_points: int) -> dict[str, Any]:
+    """The same, the first lines wider, so that a line that lies on another hides nothing; dots where there are few
+    points."""
+    return {
+        **line_style(number),
+        "linewidth": max(1.2, 3.2 - 0.8 * number),
+        "marker": "o" if n_points <= 30 else "",
+        "markersize": 3.5,
+    }
+
+
+def write_caption(ax: Any, title: str, caption: str, width: float = 5.0) -> None:
+    """A title and below it, smaller, what the plot shows; ``width`` in inches is that of the data's area."""
+    lines = textwrap.wrap(caption, max(24, int(width * 17)))
+    heading = "\n".join(textwrap.wrap(title, max(20, int(width * 11))))
+    ax.set_title(heading, loc="left", fontsize=10, fontweight="bold", pad=7 + 9.5 * len(lines), parse_math=False)
+    ax.annotate(
+        "\n".join(lines),
+        (0, 1),
+        (0, 4),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="left",
+        va="bottom",
+        fontsize=TINY,
+        alpha=0.8,
+        parse_math=False,
+        annotation_clip=False,
+    )
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """A legend outside, to the right of the data."""
+    style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False, "fontsize": SMALL, **options}
+    found = ax.legend(**style)
+    for text in found.get_texts():
+        text.set(parse_math=False)
+
+
+def spread(positions: Any, gap: float, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
+    """Places as near to ``positions`` as they can be, in the same order, ``gap`` or more apart, from ``low`` to
+    ``high``."""
+    values = np.asarray(positions, float)
+    order = np.argsort(values, kind="stable")
+    # pool adjacent violators on positions from which the gaps are taken out
+    blocks: list[list[float]] = []
+    for value in values[order] - gap * np.arange(len(values)):
+        blocks.append([value, 1.0])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (a, m), (b, n) = blocks[-2:]
+            blocks[-2:] = [[(a * m + b * n) / (m + n), m + n]]
+    level = np.concatenate([np.full(int(n), v) for v, n in blocks]) if blocks else np.zeros(0)
+    out = np.empty(len(values))
+    out[order] = np.clip(level, low, high - gap * (len(values) - 1)) + gap * np.arange(len(values))
+    return out
+
+
+def percent(level: float) -> str:
+    return f"{100 * level:g} %"
+
+
+def result_of(ax: Any, frame: Any, return_data: bool) -> Any:
+    """What a plot returns: the Axes, or the Axes and the data frame behind them."""
+    return (ax, frame) if return_data else ax
