@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float
 
 Draws = Float[np.ndarray, "chains samples *sites"]
 
 
+def _needs_draws(diagnose: Callable[[np.ndarray], np.ndarray]) -> Callable[[Draws], np.ndarray]:
+    """NaN where half a chain has less than two draws, of which nothing can be said."""
+
+    @functools.wraps(diagnose)
+    def checked(draws: Draws) -> np.ndarray:
+        x = np.asarray(draws, float)
+        return np.full(x.shape[2:], np.nan) if x.shape[1] < 4 else diagnose(x)
+
+    return checked
+
+
+@_needs_draws
 def r_hat(draws: Draws) -> np.ndarray:
     """Largest of the rank-normalised split R-hat of the draws and of their distance from the median; NaN if
     constant."""
@@ -16,11 +31,13 @@ def r_hat(draws: Draws) -> np.ndarray:
     return np.fmax(_plain_r_hat(_normal_scores(x)), _plain_r_hat(_normal_scores(folded)))
 
 
+@_needs_draws
 def ess_bulk(draws: Draws) -> np.ndarray:
     """Effective sample size of the rank-normalised draws: how well the centre is known."""
     return _ess(_normal_scores(_split(draws)))
 
 
+@_needs_draws
 def ess_tail(draws: Draws) -> np.ndarray:
     """The smaller of the effective sample sizes of the 5 % and the 95 % quantile."""
     x = _split(draws)
@@ -28,6 +45,7 @@ def ess_tail(draws: Draws) -> np.ndarray:
     return np.fmin(_ess((x <= low).astype(float)), _ess((x <= high).astype(float)))
 
 
+@_needs_draws
 def ess_mean(draws: Draws) -> np.ndarray:
     """Effective sample size for the mean: variance of a draw over the variance of the mean."""
     return _ess(_split(draws))

@@ -223,6 +223,7 @@ def test_diagnostics_of_known_chains():
     scaled = white * np.array([1, 1, 1, 5.0])[:, None, None]
     assert np.all(r_hat(scaled) > 1.05)  # the folded draws see a difference of spread
     assert np.all(np.isnan(r_hat(np.ones((2, 10)))))
+    assert all(np.isnan(f(np.zeros((2, n, 3)))).all() for f in (r_hat, ess_bulk, ess_tail, ess_mean) for n in (1, 3))
 
 
 @functools.cache
