@@ -20,6 +20,7 @@ from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, w
 from jaxrank.replicates import Replicates, Summary
 from jaxrank.responses import Responses
 from jaxrank.result import Result
+from jaxrank.storage import load
 from jaxrank.studies import bootstrap, subsample
 from jaxrank.tiers import tiers
 
@@ -55,6 +56,7 @@ __all__ = [
     "fit_all",
     "from_frame",
     "kendall_tau",
+    "load",
     "load_posterior",
     "methods",
     "model_pools",

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxrank import catalogue
+from jaxrank import catalogue, storage
 from jaxrank.api import as_data, as_key, method_name, precision, prepare, read_statistic, run
 from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, UnknownMethodError
 from jaxrank.ranker import Ranker
 from jaxrank.ranking import kendall_tau, rank_scores
 from jaxrank.result import Result
+from jaxrank.tabular import render
 
 GOLD = "bayes"
 
@@ -56,6 +59,20 @@ class FitTable:
         rows = [(n, str(r.status), self.seconds[n], r.explain()) for n, r in self.results.items()]
         rows += [(n, "not run", np.nan, why) for n, why in self.skipped.items()]
         return pd.DataFrame(rows, columns=["method", "status", "seconds", "detail"])
+
+    def summary(self, format: str = "text") -> str:
+        """Ranks of every model by every method; ``format`` as in `Result.summary`."""
+        frame = self.to_frame().rename_axis("model").reset_index()
+        notes = [f"not run: {name}: {why}" for name, why in self.skipped.items()]
+        return render(frame, format, title=repr(self), notes=notes)
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write all results to ``.npz`` (`jaxrank.load` reads them back), or the table of ranks to ``.csv``, ``.json``
+        or ``.parquet``."""
+        record = {"methods": list(self.results), "skipped": self.skipped}
+        if Path(path).suffix == ".npz":
+            return storage.save(self, path, record)
+        return storage.save_table(self.to_frame().rename_axis("model").reset_index(), path, record)
 
     def agreement(self, gold: str = GOLD) -> Agreement:
         """Kendall's tau-b between all methods that gave every model a score."""
@@ -184,7 +201,7 @@ def fit_all(
                 skipped[name] = str(error)
                 continue
             seconds[name] = time.perf_counter() - began
-            results[name] = Result(fit, ranker, name, data, stat)
+            results[name] = Result(fit, ranker, name, data, stat, seed)
     return FitTable(results, skipped, seconds, data.models)
 
 

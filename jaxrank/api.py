@@ -79,7 +79,7 @@ def fit(
     with precision(dtype):
         stat = read_statistic(ranker, data, pairing)
         raw = run(ranker, stat, as_key(seed) if ranker.stochastic else None)
-        result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat)
+        result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat, seed)
     if on_failure == "raise":
         raise_failure(result)
     if isinstance(stat, Counts) and (note := coverage_note(data)):

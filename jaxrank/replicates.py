@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxrank import storage
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.fit import Status
 from jaxrank.ranking import kendall_tau
 from jaxrank.resampling.tally import Tally, ranks_of
 from jaxrank.resampling.work import Kept
 from jaxrank.result import Result
+from jaxrank.tabular import render
 
 
 class Interval(NamedTuple):
@@ -115,6 +117,12 @@ class Study:
         columns.update(self._interval_columns())
         columns.update(rank_lower=ranks.lower, rank_upper=ranks.upper, p_best=self.rank_probabilities()[:, 0])
         return pd.DataFrame(columns).iloc[self.estimate.order].reset_index(drop=True)
+
+    def summary(self, format: str = "text") -> str:
+        """`to_frame` with how it was made; ``format`` as in `Result.summary`."""
+        notes = ["intervals: 95 %, percentiles of the replicates"]
+        notes += [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
+        return render(self.to_frame(), format, title=repr(self), notes=notes)
 
     def plot(self, kind: str = "ranks", ax: Any = None, **options: Any) -> Any:
         """Draw the study: "ranks" (how often each model has each rank), "leaderboard", "tiers" or "superiority";
@@ -267,12 +275,15 @@ class Replicates(Study):
         return tau_of_ranks(self.ranks, self._reference(reference))
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Write the replicates: ``.npz`` (scores, ranks, status, steps, point, models) or ``.parquet`` (one row a
-        replicate and model: replicate, model, score, rank, status)."""
+        """Write the replicates: ``.npz`` (the whole study, for `jaxrank.load`; scores, ranks, status, steps, point and
+        models under these names) or ``.parquet`` (one row a replicate and model: replicate, model, score, rank,
+        status)."""
         path = Path(path)
         if path.suffix == ".npz":
             contents: dict[str, Any] = {**self.kept.arrays(), "ranks": self.ranks, "point": self.point}
-            np.savez_compressed(path, **contents, models=np.array(self.models))
+            record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)
+            record.update(scheme=self.scheme, n_replicates=self.n_replicates)
+            storage.save(self, path, record, {**contents, "models": np.array(self.models)})
         elif path.suffix == ".parquet":
             self.long_frame().to_parquet(path, index=False)
         else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -11,6 +13,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from jaxrank import storage
 from jaxrank.comparisons import Comparisons
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.fit import Fit, Status
@@ -19,6 +22,7 @@ from jaxrank.ranker import Explains, HasStandardErrors, Ranker
 from jaxrank.ranking import RankMethod, rank_scores
 from jaxrank.responses import Responses
 from jaxrank.statistics import Counts
+from jaxrank.tabular import render
 from jaxrank.uncertainty import COVARIANCES, score_covariance
 
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
@@ -30,7 +34,8 @@ class Result:
 
     **scores** (L,) higher is better; **ranks** int (L,), 1 is best, ties share a rank; **order** (L,) indices best
     first;
-    **status** a `Status`, whose ``str`` is a sentence; **params** what else the method estimates, by name.
+    **status** a `Status`, whose ``str`` is a sentence; **params** what else the method estimates, by name;
+    **seed** as given, of methods that draw random numbers.
     """
 
     fit: Fit
@@ -38,6 +43,7 @@ class Result:
     method: str
     data: Responses | Comparisons
     stat: Any
+    seed: Any = None
 
     @property
     def scores(self) -> np.ndarray:
@@ -152,12 +158,20 @@ class Result:
             columns.update(se=self.standard_errors, lower=lower, upper=upper)
         return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
 
-    def summary(self, interval: float = 0.95) -> str:
-        """The ranking as plain text, with the method, the interval and the notes."""
-        head = f"{self.method}: {self.data!r}"
-        table = self.to_frame(interval).to_string(index=False, float_format=lambda v: f"{v:.4f}")
+    def summary(self, interval: float = 0.95, format: str = "text") -> str:
+        """The ranking with the method, the interval and the notes; ``format``: "text", "html", "latex" or "csv" (the
+        numbers alone, in full)."""
         foot = [f"interval: normal, {interval:.0%}"] if self.has_interval else []
-        return "\n".join([head, table, *foot, f"status: {self.status}", *(f"note: {n}" for n in self.notes)])
+        notes = [*foot, f"status: {self.status}", *(f"note: {n}" for n in self.notes)]
+        return render(self.to_frame(interval), format, title=f"{self.method}: {self.data!r}", notes=notes)
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the result whole to ``.npz`` (`jaxrank.load` reads it back), or its table to ``.csv``, ``.json`` or
+        ``.parquet``; with versions, method, options and seed (not in csv)."""
+        record = storage.record_of(self.method, self.ranker, self.seed, self.status)
+        if Path(path).suffix == ".npz":
+            return storage.save(self, path, record)
+        return storage.save_table(self.to_frame(), path, record)
 
     def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
         """Draw the result: "leaderboard", "tiers", "superiority" (methods with standard errors), "wins", "responses",

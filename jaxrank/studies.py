@@ -113,7 +113,7 @@ def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing:
     """The fit of the whole data, whatever its status."""
     stat = read_statistic(ranker, data, pairing)
     raw = run(ranker, stat, key if ranker.stochastic else None)
-    return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat)
+    return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat, key)
 
 
 def near(ranker: Ranker, whole: Result) -> Ranker:

@@ -71,6 +71,8 @@ LAYERS = {
     "jaxrank.io": 5,
     "jaxrank.plots": 4,
     "jaxrank.tiers": 4,
+    "jaxrank.storage": 4,
+    "jaxrank.tabular": 4,
     "jaxrank.agreement": 5,
     "jaxrank.api": 5,
     "jaxrank.studies": 5,
