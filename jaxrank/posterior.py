@@ -26,6 +26,7 @@ from jaxrank.solve.newton import Newton
 from jaxrank.statistics import Counts
 
 CONJUGATE = ("bayes", "beta_binomial", "dirichlet")
+TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
 SAMPLERS = ("nuts", "laplace", "svi")
 
 
@@ -41,7 +42,7 @@ def posterior(
     *,
     pairing: str = "aligned",
     dtype: str = "float64",
-    target_accept: float = 0.8,
+    target_accept: float | None = None,
     dense_mass: bool = False,
     n_steps: int = 5000,
     progress: Callable[[int, int], None] | None = None,
@@ -63,6 +64,8 @@ def posterior(
     have a flat prior) or "svi" (low-rank normal guide, ``n_steps`` of Adam). The last two give n_chains x n_samples
     independent draws.
     **seed**: integer or JAX key; the same seed gives the same draws on any number of devices.
+    **target_accept**: of NUTS, between 0 and 1; 0.8 by default, 0.9 for rasch and rasch_2pl and 0.95 for rasch_3pl,
+    whose posteriors have narrower corners.
     **progress**: called with (steps done, steps of a chain) now and then.
 
     Returns a `Posterior`; warns by `JaxrankWarning` where the chains cannot be trusted. Small models are fastest on a
@@ -72,6 +75,8 @@ def posterior(
     _check_numbers(n_chains=n_chains, n_warmup=n_warmup, n_samples=n_samples, n_steps=n_steps)
     if sampler not in SAMPLERS:
         raise OptionError(f"sampler={sampler!r}; choose one of {', '.join(SAMPLERS)}")
+    if target_accept is None:
+        target_accept = TARGET_ACCEPT[MODELS[kind].item_depth if kind in MODELS else 0]
     if not 0 < target_accept < 1:
         raise OptionError(f"target_accept={target_accept}; it must lie between 0 and 1")
     begin = time.perf_counter()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -166,7 +167,7 @@ def informative(spec: PosteriorModel, argument: Any) -> tuple[bool, bool]:
         return bool(of_model > 10), spec.item_depth < 3 and _questions_differ(successes.sum(axis=0), trials.sum(axis=0))
     stat = likelihood_argument(argument)
     likelihood = spec.likelihood_of(stat)
-    _, _, curvature = likelihood.parts(likelihood.start(stat), stat)
+    curvature = jax.jit(lambda stat: likelihood.parts(likelihood.start(stat), stat)[2])(stat)
     n = curvature.shape[0] - likelihood.n_extra
     return bool(jnp.median(jnp.diagonal(curvature)[:n]) > 10), False
 

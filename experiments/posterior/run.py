@@ -102,8 +102,7 @@ def models(options: argparse.Namespace) -> dict[str, Any]:
             given: Any = data
             if model in ORDERS:
                 given = strict_orders_of(data) if model == ORDERS[0] else orders_of(data)
-            settings = {"n_warmup": 1000, "n_samples": 2500, **({"target_accept": 0.95} if "3pl" in model else {})}
-            out[f"{name}/{model}"] = found = figures(quiet(given, model, **settings))
+            out[f"{name}/{model}"] = found = figures(quiet(given, model, n_warmup=1000, n_samples=2500))
             store("models", out)
             print(f"{name:20s} {model:28s} {found}", flush=True)
     return out
