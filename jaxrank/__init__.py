@@ -18,6 +18,7 @@ from jaxrank.posterior_draws import Posterior, load_posterior
 from jaxrank.prefix_studies import convergence
 from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
 from jaxrank.replicates import Replicates, Summary
+from jaxrank.report import report
 from jaxrank.responses import Responses
 from jaxrank.result import Result
 from jaxrank.storage import load
@@ -66,6 +67,7 @@ __all__ = [
     "priors",
     "rank_scores",
     "read",
+    "report",
     "spearman",
     "subsample",
     "tiers",

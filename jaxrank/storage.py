@@ -166,13 +166,17 @@ def _decode(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if kind == "enum":
         return cls(content[1])
     found = {name: _decode(value, arrays) for name, value in content[1].items()}
-    wanted = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+    wanted = _field_names(cls)
     if wanted != set(found):
         raise DataError(f"the file's {cls.__name__} is of another version of jaxrank; make the result again")
     made: Any = object.__new__(cls)
     for name, value in found.items():
         object.__setattr__(made, name, value)
     return made
+
+
+def _field_names(cls: Any) -> set[str]:
+    return {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
 
 
 def _tagged(kind: str, content: Any) -> dict[str, Any]:

@@ -72,6 +72,7 @@ LAYERS = {
     "jaxrank.plots": 4,
     "jaxrank.tiers": 4,
     "jaxrank.storage": 4,
+    "jaxrank.report": 5,
     "jaxrank.tabular": 4,
     "jaxrank.agreement": 5,
     "jaxrank.api": 5,
