@@ -2,7 +2,7 @@
 sampler. See README.md.
 
 Run: python experiments/posterior/run.py PART ... [--arena FILE.npz] [--tensor FILE.npz] [--scorio PYTHON]
-Parts: models, cold, speed, arena. Each adds its figures to results.json.
+Parts: models, cold, speed, arena, each of which adds its figures to results.json, and table, which writes table.md.
 """
 
 from __future__ import annotations
@@ -221,6 +221,21 @@ def read_arena(path: str) -> jr.Comparisons:
     return jr.Comparisons.from_matrix(wins, ties + ties.T, names)
 
 
+def table(_: argparse.Namespace) -> dict[str, Any]:
+    """table.md from results.json."""
+    rows = json.loads(RESULTS.read_text())["models"]
+    head = "| model | R-hat | bulk ESS | tail ESS | divergences | seconds |"
+    lines = []
+    for name in DATA:
+        lines += ["", f"## {name}", "", head, "|---|---|---|---|---|---|"]
+        for key, v in rows.items():
+            if key.startswith(f"{name}/"):
+                numbers = f"{v['r_hat']:.4f} | {v['ess_bulk']:,.0f} | {v['ess_tail']:,.0f} | {v['divergences']}"
+                lines.append(f"| {key.partition('/')[2]} | {numbers} | {v['seconds']:.1f} |")
+    (HERE / "table.md").write_text("# Diagnostics of every model\n" + "\n".join(lines) + "\n")
+    return {}
+
+
 def store(part: str, found: dict[str, Any]) -> None:
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     stored[part] = {**stored.get(part, {}), **found}
@@ -234,7 +249,7 @@ def store(part: str, found: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parts = {"models": models, "cold": cold, "speed": speed, "arena": arena}
+    parts = {"models": models, "cold": cold, "speed": speed, "arena": arena, "table": table}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=parts)
     parser.add_argument("--arena", help="chatbot_arena_20240814.npz")
@@ -247,7 +262,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int)
     options = parser.parse_args()
     for part in options.parts:
-        store(part, parts[part](options))
+        found = parts[part](options)
+        if found:
+            store(part, found)
 
 
 if __name__ == "__main__":
