@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -234,10 +235,23 @@ def compare(posterior: Any, others: Any, by: str | None = None, method: str = "s
     found = {name: loo(p, by) for name, p in named.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        frame = az.stats.compare(found, method=method)
+        frame = az.stats.compare(_level(found), method=method)
+    for column in ("elpd", "se"):
+        frame[column] = [float(getattr(found[name], column)) for name in frame.index]
     frame["max_pareto_k"] = [float(np.max(found[name].pareto_k)) for name in frame.index]
     frame["high_pareto_k"] = [_high_k(found[name]) for name in frame.index]
     return frame
+
+
+def _level(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the best model's log density of every unit taken off all models: no difference, error of a
+    difference or weight changes, and the densities of units of many outcomes do not underflow."""
+    top = functools.reduce(np.maximum, (f.elpd_i for f in found.values()))
+    out = {name: copy.copy(f) for name, f in found.items()}
+    for f in out.values():
+        f.elpd_i = f.elpd_i - top
+        f.elpd = float(f.elpd_i.sum())
+    return out
 
 
 def _named(posterior: Any, others: Any) -> dict[str, Any]:

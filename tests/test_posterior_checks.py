@@ -169,7 +169,7 @@ def test_comparison_by_leave_one_out():
     """Davidson's model predicts data simulated from it better than one tie rate for all does."""
     pytest.importorskip("arviz_stats.loo")
     rng = np.random.default_rng(0)
-    theta, nu, n = np.linspace(2.5, -2.5, 8), 1.0, 60
+    theta, nu, n = np.linspace(2.5, -2.5, 8), 1.0, 2000  # densities of pairs underflow
     wins, ties = np.zeros((2, 8, 8))
     for i, j in itertools.combinations(range(8), 2):
         p = np.exp([theta[i], theta[j], np.log(nu) + (theta[i] + theta[j]) / 2])
@@ -182,6 +182,8 @@ def test_comparison_by_leave_one_out():
         frame = davidson.compare({"one rate": flat})
     assert list(frame.index) == ["davidson", "one rate"] and frame["weight"].iloc[0] > 0.9
     assert frame["elpd_diff"].abs().iloc[1] > 3 * frame["dse" if "dse" in frame else "dSE"].iloc[1]
+    assert frame["elpd"].iloc[0] == pytest.approx(davidson.log_likelihood().mean(axis=(0, 1)).sum(), rel=0.01)
+    assert frame["elpd_diff"].iloc[1] == pytest.approx(frame["elpd"].iloc[0] - frame["elpd"].iloc[1], rel=1e-6)
     high = int(frame["high_pareto_k"].sum())
     assert any("Pareto k" in str(w.message) for w in caught) == (high > 0)
     with pytest.raises(OptionError, match="drop ties"):
