@@ -1,0 +1,88 @@
+"""The report: one page that needs nothing else, with everything escaped."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+import jaxrank as jr
+
+pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+EVIL = ["<script>alert(1)</script>", "b|c_d*", "plain"]
+FEW = ["bayes", "avg", "borda"]
+
+
+@pytest.fixture(scope="module")
+def data() -> jr.Responses:
+    skill = np.array([0.8, 0.5, 0.3])[:, None, None]
+    return jr.Responses((np.random.default_rng(3).random((3, 8, 4)) < skill).astype(int), EVIL)
+
+
+class Tags(HTMLParser):
+    """Open tags, and whether each that must be closed is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.depth: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.ids += [v for k, v in attrs if k == "id" and v]
+        if tag not in ("meta", "br", "image", "use", "path"):
+            self.depth.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("meta", "br", "image", "use", "path"):
+            assert self.depth.pop() == tag
+
+
+def test_page(data: jr.Responses, tmp_path: Path) -> None:
+    page = jr.report(data, tmp_path / "r.html", methods=FEW, n_replicates=40, command="jaxrank report <x>").read_text()
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.depth and "script" not in tags.seen and len(tags.ids) == len(set(tags.ids))
+    assert tags.seen.count("svg") == 7 and tags.seen.count("section") == 8
+    assert "&lt;script&gt;alert(1)" in page and "jaxrank report &lt;x&gt;" in page
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page), "the page loads nothing"
+    for words in ("rank_set", "p_best", "Tier 1", "tau_b", "not_converged", jr.__version__, "seed", "viewport"):
+        assert words in page
+
+
+def test_markdown(data: jr.Responses, tmp_path: Path) -> None:
+    text = jr.report(data, tmp_path / "r.md", methods=FEW, n_replicates=40).read_text()
+    figures = re.findall(r"\]\(r_files/(\w+\.png)\)", text)
+    assert len(figures) == 7 and all((tmp_path / "r_files" / name).stat().st_size > 1000 for name in figures)
+    assert "<script>" not in text and r"b\|c\_d\*" in text
+
+
+def test_battles(tmp_path: Path) -> None:
+    a, b = ["x", "x", "y", "z"] * 5, ["y", "z", "z", "x"] * 5
+    battles = jr.Comparisons(a, b, [1, 0.5, 1, 0] * 5)
+    page = jr.report(battles, tmp_path / "b.html", methods=["bradley_terry_map"], n_replicates=40).read_text()
+    assert "bradley_terry_davidson_map" in page and "these data have none" in page
+
+
+def test_other_names_are_refused(data: jr.Responses, tmp_path: Path) -> None:
+    with pytest.raises(jr.errors.OptionError, match=r"\.html or \.md"):
+        jr.report(data, tmp_path / "r.pdf")
+    with pytest.raises(jr.errors.OptionError, match="exclude"):
+        jr.report(data, tmp_path / "r.html", methods=FEW, all_methods=True)
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from jaxrank.cli import main
+
+    monkeypatch.setattr("jaxrank.cli.runtime.configure", lambda: None)
+    path = tmp_path / "r.html"
+    with pytest.raises(SystemExit) as end:
+        main(["report", "inspect_popularity", "-o", str(path), "--methods", "avg,borda", "--draws", "30"])
+    assert end.value.code == 0 and "wrote" in capsys.readouterr().err
+    assert "jaxrank" in path.read_text()
