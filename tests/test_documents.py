@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("generated", "logs"))]
 QUICK = {
-    *("README.md", "start.md", "new_method.md"),
+    *("README.md", "new_method.md"),
     *("tools/lm_eval.md", "tools/inspect.md", "tools/formats.md"),
 }
 """Pages whose code runs in the quick suite; that of the others is marked slow."""
