@@ -2,7 +2,8 @@
 sampler. See README.md.
 
 Run: python experiments/posterior/run.py PART ... [--arena FILE.npz] [--tensor FILE.npz] [--scorio PYTHON]
-Parts: models, cold, speed, arena, each of which adds its figures to results.json, and table, which writes table.md.
+Parts: models, cold, speed, arena, loo, each of which adds its figures to results.json, and table, which writes
+table.md.
 """
 
 from __future__ import annotations
@@ -209,6 +210,23 @@ def arena(options: argparse.Namespace) -> dict[str, Any]:
     return out
 
 
+def loo(options: argparse.Namespace) -> dict[str, Any]:
+    """Three models of ties on the whole arena by leave-one-out prediction of pairs, and predictive checks of each."""
+    data, names = read_arena(options.arena), ("bradley_terry_ties", "bradley_terry_davidson", "rao_kupper")
+    drawn = {name: quiet(data, name, n_warmup=300, n_samples=500) for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JaxrankWarning)  # counted in the table
+        frame = drawn[names[0]].compare({name: drawn[name] for name in names[1:]})
+    columns = ["elpd", "elpd_diff", "dse", "weight", "max_pareto_k", "high_pareto_k"]
+    out = {name: {c: float(frame.loc[name, c]) for c in columns} for name in names}
+    for name in names:
+        check = drawn[name].predict(200).summary()
+        outside = (check["observed"] < check["lo"]) | (check["observed"] > check["hi"])
+        out[name]["rates_outside"] = {q: int(outside[check["quantity"] == q].sum()) for q in check["quantity"].unique()}
+        print(name, out[name], flush=True)
+    return out
+
+
 def read_arena(path: str) -> jr.Comparisons:
     """Counts (pairs, 4): wins of the first, of the second, ties and ties with both bad, which count as ties."""
     with np.load(path) as z:
@@ -249,7 +267,7 @@ def store(part: str, found: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parts = {"models": models, "cold": cold, "speed": speed, "arena": arena, "table": table}
+    parts = {"models": models, "cold": cold, "speed": speed, "arena": arena, "loo": loo, "table": table}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=parts)
     parser.add_argument("--arena", help="chatbot_arena_20240814.npz")
