@@ -277,6 +277,7 @@ def test_progress_changes_nothing():
     np.testing.assert_array_equal(*kept)
 
 
+@pytest.mark.slow
 def test_command_line_writes_netcdf(tmp_path):
     pytest.importorskip("arviz_base")
     pytest.importorskip("h5netcdf")
