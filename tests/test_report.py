@@ -52,6 +52,10 @@ def test_page(data: jr.Responses, tmp_path: Path) -> None:
     assert tags.seen.count("svg") == 7 and tags.seen.count("section") == 8
     assert "&lt;script&gt;alert(1)" in page and "jaxrank report &lt;x&gt;" in page
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page), "the page loads nothing"
+    figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    assert all("currentColor" in f and "#ffffff" not in f.split("</g>")[0] for f in figures), (
+        "ink and paper of the page"
+    )
     for words in ("rank_set", "p_best", "Tier 1", "tau_b", "not_converged", jr.__version__, "seed", "viewport"):
         assert words in page
 

@@ -17,9 +17,11 @@ INK = "#010203"
 
 def svg(figure: Figure) -> str:
     """An ``svg`` element whose letters are text and whose ink is ``currentColor``."""
-    ink = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    clear = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
+    page = {**dict.fromkeys(inked, INK), **dict.fromkeys(clear, "none")}
     file = io.StringIO()
-    with matplotlib().rc_context({**ink, "svg.fonttype": "none", "svg.hashsalt": figure.name}):
+    with matplotlib().rc_context({**page, "svg.fonttype": "none", "svg.hashsalt": figure.name}):
         _draw(figure).savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     text = file.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
