@@ -1,13 +1,14 @@
 """One trial a question: tables 2, 18 and 19 of arXiv 2603.10960, on the mimic.
 
 Every published method on each of the 80 single trials, against Bayes@80 ("gold") and against itself on all trials
-("self"). ``python -m experiments.low_budget.run [--method NAME ...] [--benchmark NAME ...]`` adds to results.json here;
-what stands there is not run again.
+("self"). ``python -m experiments.low_budget.run [--method NAME ...] [--benchmark NAME ...] [--seconds T]`` adds to
+results.json here; what stands there is not run again, and nothing new is begun after T seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -45,17 +46,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--method", nargs="*", default=published)
     parser.add_argument("--benchmark", nargs="*", default=config["benchmarks"])
+    parser.add_argument("--seconds", type=float, default=1e9)
     args = parser.parse_args()
+    until = time.monotonic() + args.seconds
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for b in args.benchmark:
-        bench = mimic.benchmark(b, seed=config["seed"])
-        gold = jr.fit(bench.R, "bayes", dtype="float64")
-        for m in args.method:
-            if m in results.get(b, {}):
-                continue
-            results.setdefault(b, {})[m] = one(bench.R, bench.greedy, m, gold)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-            print(b, m, results[b][m], flush=True)
+    data = {b: mimic.benchmark(b, seed=config["seed"]) for b in args.benchmark}
+    gold = {b: jr.fit(bench.R, "bayes", dtype="float64") for b, bench in data.items()}
+    for m, (b, bench) in itertools.product(args.method, data.items()):
+        if m in results.get(b, {}) or time.monotonic() > until:
+            continue
+        results.setdefault(b, {})[m] = one(bench.R, bench.greedy, m, gold[b])
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        print(b, m, results[b][m], flush=True)
 
 
 if __name__ == "__main__":
