@@ -82,6 +82,7 @@ def summeval_posterior(n_samples: int, known: dict) -> dict:
                 "largest r_hat": float(np.nanmax(found.r_hat)),
                 "least effective sample size": float(np.nanmin(found.ess)),
             }
+            save("SummEval, posterior ranks", out | {dim: rows})
             print(dim, name, rows[name], flush=True)
         boot = bootstrap_ranks(scores, np.random.default_rng(0))
         rows["plain mean, bootstrap"] = {
