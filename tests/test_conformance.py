@@ -21,7 +21,8 @@ from jaxrank.api import as_key, prepare
 from jaxrank.errors import JaxrankError
 from jaxrank.fit import Fit, Status
 from jaxrank.ranking import rank_scores, tie_heads
-from jaxrank.statistics import Sequence, Weights, unit_of
+from jaxrank.statistics import Sequence
+from jaxrank.weights import Weights, unit_of
 from tests.problems import N_QUESTIONS, N_TRIALS, OTHER_SHAPES, SAME_SHAPE, SLOW_SHAPES, graded, missing
 
 BIB = (Path(jr.__file__).parent / "references.bib").read_text()
