@@ -12,6 +12,7 @@ from jaxrank.fit import Fit, Status
 from jaxrank.graph import reachability
 from jaxrank.options import check_number
 from jaxrank.ranker import Entry, Ranker, number
+from jaxrank.solve.shortcut import shortcut
 from jaxrank.solve.stationary import log_stationary_distribution
 from jaxrank.statistics import Pairs
 
@@ -53,11 +54,12 @@ class AlphaRank(Ranker):
         excess = jnp.abs(lead - (level[:, None] - level[None, :]))
         reversible = jnp.all(edge | jnp.eye(n, dtype=bool)) & jnp.all(excess <= 8 * jnp.finfo(dtype).eps)
 
-        def closed_form(_: Array) -> Array:
+        def closed_form(level: Array, rates: Array) -> Array:
             log_mass = alpha * m * level
             return log_mass - jax.nn.logsumexp(log_mass)
 
-        scores = jax.lax.cond(reversible, closed_form, log_stationary_distribution, rates)
+        solve = shortcut(closed_form, lambda level, rates: log_stationary_distribution(rates))
+        scores = solve(reversible, level, rates)
         connected = jnp.all(reachability(edge))
         scores = jnp.where(connected, scores, jnp.nan)
         range_ = jnp.max(jnp.where(edge, jnp.abs(rates), 0)) + jnp.max(jnp.abs(scores))

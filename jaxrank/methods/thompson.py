@@ -14,6 +14,8 @@ from jaxrank.options import check_number
 from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
 from jaxrank.statistics import Counts
 
+_FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
+_FAR = 3.0
 _REACH, _NODES = 4.6, 128  # sinh grid: 50 standard deviations to each side, and its number of nodes
 
 
@@ -61,8 +63,8 @@ class Thompson(Ranker, HasStandardErrors):
             scores = -1 - _expected_above(alpha, beta)
             resolution = solver_resolution(scores)
         else:
-            draws = _draws(alpha, beta, jax.random.key(0) if key is None else key, self.n_samples)
-            mean, sd = _rank_moments(draws)
+            key = jax.random.key(0) if key is None else key
+            mean, sd = _ranks(alpha, beta, jax.random.key_data(key), jnp.zeros(self.n_samples, bool))
             scores, resolution = -mean, 4 * jnp.finfo(dtype).eps * mean.shape[0]
             params |= {"rank_sd": sd, "monte_carlo_error": sd / self.n_samples**0.5}
         known = jnp.all(successes + failures > 0)
@@ -78,16 +80,69 @@ class Thompson(Ranker, HasStandardErrors):
         return fit.params["rank_sd"] if self.n_samples is not None else jnp.full_like(fit.scores, jnp.nan)
 
 
+@jax.custom_batching.sequential_vmap
+def _ranks(alpha: Array, beta: Array, key_data: Array, template: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each model's rank over ``template.shape[0]`` draws; members of a batch one after
+    the other, since the draws of one fill the cache."""
+    key = jax.random.wrap_key_data(key_data)
+    return _rank_moments(_draws(alpha, beta, key, template.shape[0]))
+
+
 def _draws(alpha: Array, beta: Array, key: Any, n_samples: int) -> Float[Array, "models samples"]:
-    """Log-odds of Beta variables, the stream of each model chosen by its own counts."""
+    """Log-odds of Beta variables, the stream of each model chosen by its own counts.
 
-    def own(a: Array, b: Array) -> Array:
-        bits = [jax.lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32) for x in (a, b)]
+    A normal deviate z becomes the Beta quantile of the same level, read off a table by cubic interpolation: the
+    quantile is nearly a straight line in z, so that the error is below 1e-5 standard deviations (in float32 that of the
+    incomplete beta function, up to 1e-2 for thousands of trials).
+    """
+    z = jnp.asarray(np.linspace(-_FARTHEST, _FARTHEST, _KNOTS), alpha.dtype)
+    x, slope = _quantiles(alpha, beta, z)
+    gap = 2 * _FARTHEST / (_KNOTS - 1)
+
+    def own(a: Array, b: Array, x: Array, slope: Array) -> Array:
+        bits = [jax.lax.bitcast_convert_type(v.astype(jnp.float32), jnp.uint32) for v in (a, b)]
         stream = jax.random.fold_in(jax.random.fold_in(key, bits[0]), bits[1])
-        up, down = jax.random.split(stream)
-        return jax.random.loggamma(up, a, (n_samples,)) - jax.random.loggamma(down, b, (n_samples,))
+        at = (jnp.clip(jax.random.normal(stream, (n_samples,), x.dtype), -_FARTHEST, _FARTHEST) + _FARTHEST) / gap
+        k = jnp.minimum(at.astype(jnp.int32), _KNOTS - 2)
+        t = at - k
+        # The cubic of each interval as polynomial coefficients, so that a draw gathers from one row.
+        rise = jnp.diff(x)
+        s0, s1 = gap * slope[:-1], gap * slope[1:]
+        table = jnp.stack([x[:-1], s0, 3 * rise - 2 * s0 - s1, s0 + s1 - 2 * rise], axis=1)[k]
+        return table[:, 0] + t * (table[:, 1] + t * (table[:, 2] + t * table[:, 3]))
 
-    return jax.vmap(own)(alpha, beta)
+    return jax.vmap(own)(alpha, beta, x, slope)
+
+
+def _quantiles(alpha: Array, beta: Array, z: Array) -> tuple[Array, Array]:
+    """Log-odds x of each Beta distribution with the level of each normal deviate z, and dx/dz: (models, knots).
+
+    Newton's method for z as a function of x, from a normal approximation.
+    """
+    a, b = alpha[:, None], beta[:, None]
+    constant = jax.scipy.special.betaln(a, b)
+    # p and 1 - p change places with a and b: the smaller of them is exact in a rounded number. A level close to 1 is
+    # not, so that the farthest tail is always read from its own end.
+    upper = z[None, :] > jnp.where(a <= b, _FAR, -_FAR)
+    first, second = jnp.where(upper, b, a), jnp.where(upper, a, b)
+    y = jnp.where(upper, -z[None, :], z[None, :])
+
+    def improve(x: Array) -> tuple[Array, Array]:
+        log_p, log_q = -jax.nn.softplus(-x), -jax.nn.softplus(x)
+        level = jax.scipy.special.betainc(first, second, jnp.exp(log_p))
+        here = jax.scipy.special.ndtri(jnp.clip(level, jnp.finfo(x.dtype).tiny, 1 - jnp.finfo(x.dtype).eps))
+        slope = jnp.exp(first * log_p + second * log_q - constant + here**2 / 2) * (2 * np.pi) ** 0.5  # dz/dx
+        return here, slope
+
+    def step(_: Array, x: Array) -> Array:
+        here, slope = improve(x)
+        return x - (here - y) / jnp.maximum(slope, jnp.finfo(x.dtype).tiny)
+
+    width = jnp.sqrt(1 / first + 1 / second)
+    start = jnp.log(first) - jnp.log(second) + width * y
+    x = jax.lax.fori_loop(0, _STEPS, step, start)
+    slope = 1 / improve(x)[1]
+    return jnp.where(upper, -x, x), slope
 
 
 def _rank_moments(draws: Float[Array, "models samples"]) -> tuple[Float[Array, " models"], Float[Array, " models"]]:
@@ -102,7 +157,27 @@ def _rank_moments(draws: Float[Array, "models samples"]) -> tuple[Float[Array, "
 
 
 def _expected_above(alpha: Float[Array, " models"], beta: Float[Array, " models"]) -> Float[Array, " models"]:
-    """sum_{j != l} Pr(p_j > p_l): trapezoidal rule in the log-odds of p_l, stretched by a sinh towards the tails."""
+    """sum_{j != l} Pr(p_j > p_l), from one integral for each pair."""
+    n = alpha.shape[0]
+    i, j = np.triu_indices(n, 1)
+    # Which of the two is integrated over depends on their data, not on their labels; equal ones get exactly one half.
+    a, b = (alpha[i], beta[i]), (alpha[j], beta[j])
+    swap = (a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
+    own = [jnp.where(swap, y, x) for x, y in zip(a, b, strict=True)]
+    other = [jnp.where(swap, x, y) for x, y in zip(a, b, strict=True)]
+    chance = _chance_above(*own, *other)
+    chance = jnp.where(swap, 1 - chance, chance)  # that j lies above i
+    chance = jnp.where((a[0] == b[0]) & (a[1] == b[1]), 0.5, chance).astype(alpha.dtype)
+    table = jnp.zeros((n, n), alpha.dtype).at[i, j].set(chance).at[j, i].set(1 - chance)
+    return jnp.sum(table, axis=1)
+
+
+@jax.custom_batching.sequential_vmap
+def _chance_above(alpha: Array, beta: Array, other_alpha: Array, other_beta: Array) -> Array:
+    """Pr(other > p) for each pair: trapezoidal rule in the log-odds of p, stretched by a sinh towards the tails.
+
+    Members of a batch one after the other, so that the iterations of the incomplete beta function stay in the cache.
+    """
     t = jnp.asarray(np.linspace(-_REACH, _REACH, _NODES), alpha.dtype)
     centre = jnp.log(alpha) - jnp.log(beta)
     width = jnp.sqrt(1 / alpha + 1 / beta)
@@ -110,11 +185,8 @@ def _expected_above(alpha: Float[Array, " models"], beta: Float[Array, " models"
     log_p, log_q = -jax.nn.softplus(-x), -jax.nn.softplus(x)
     log_weight = alpha[:, None] * log_p + beta[:, None] * log_q + jnp.log(jnp.cosh(t))[None, :]
     weight = jax.nn.softmax(log_weight, axis=1)
-    below = jax.scipy.special.betainc(alpha[:, None, None], beta[:, None, None], jnp.exp(log_p)[None])
-    chance = jnp.sum(weight[None] * (1 - below), axis=2)  # [j, l]: that j lies above l
-    # The two halves of a pair add up to 1: use both, so that equal models get exactly one half.
-    chance = (chance + 1 - chance.T) / 2
-    return jnp.sum(jnp.where(jnp.eye(alpha.shape[0], dtype=bool), 0, chance), axis=0)
+    below = jax.scipy.special.betainc(other_alpha[:, None], other_beta[:, None], jnp.exp(log_p))
+    return jnp.sum(weight * (1 - below), axis=1)
 
 
 ENTRIES = (
