@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import brentq, linprog
 
 import jaxrank as jr
 from jaxrank.methods.paired import BradleyTerry, Davidson, RaoKupper
@@ -359,3 +359,18 @@ def test_extended_optimum_orders_components_and_fits_inside():
         scores = result.scores[part] - result.scores[part].mean()
         close(scores, jr.fit(jr.Comparisons.from_matrix(alone), "bradley_terry", dtype="float64").scores)
     assert result.scores[:3].min() > result.scores[3:].max()
+
+
+def test_case_C13_plackett_luce_map_of_one_event():
+    """Three models right, two wrong: each right one has two victories, so a = 2 sigmoid(b - a) with b = -3a/2."""
+    R = np.array([1, 1, 1, 0, 0])[:, None]
+    a = brentq(lambda x: 2 / (1 + np.exp(2.5 * x)) - x, 0, 2, xtol=1e-15)
+    fit = jr.fit(R, "plackett_luce_map", dtype="float64")
+    assert fit.ranks.tolist() == [1, 1, 1, 4, 4]
+    assert len(set(fit.scores[:3])) == len(set(fit.scores[3:])) == 1
+    close(fit.scores, [a, a, a, -1.5 * a, -1.5 * a], 1e-12)
+    order = [3, 0, 4, 1, 2]
+    permuted = jr.fit(R[order], "plackett_luce_map", dtype="float64")
+    assert permuted.ranks.tolist() == fit.ranks[order].tolist()
+    assert len(set(permuted.scores)) == 2
+    close(permuted.scores, fit.scores[order], 1e-14)

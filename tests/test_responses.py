@@ -96,6 +96,22 @@ def test_case_H06_one_result_for_every_dtype(dtype):
     np.testing.assert_array_equal(result.ranks, [1, 2, 2])
 
 
+@pytest.mark.parametrize(
+    ("method", "want"),
+    [  # accuracies 1/2, 1/4, 1/4; model 0 beats each of the others 2:1, these beat each other 1:1
+        ("copeland", [2, -1, -1]),
+        ("minimax", [0, -1, -1]),
+        ("hodge_rank", [1 / 6, -1 / 12, -1 / 12]),
+    ],
+)
+def test_case_H06_differences_of_counts_do_not_wrap(method, want):
+    of_lists = jr.fit(H06, method)
+    np.testing.assert_allclose(of_lists.scores, want, atol=1e-7)
+    np.testing.assert_array_equal(of_lists.ranks, [1, 2, 2])
+    for dtype in ("bool", "uint8", "int8", "int64", "float32", "float16"):
+        np.testing.assert_array_equal(jr.fit(np.array(H06, dtype), method).scores, of_lists.scores)
+
+
 def test_case_H08_a_tensor_too_large_is_refused_before_allocation():
     huge = np.broadcast_to(np.uint8(1), (64, 70_000, 500))
     with pytest.raises(DataError, match="from_counts"):
