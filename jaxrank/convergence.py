@@ -20,11 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxrank import storage
 from jaxrank.errors import OptionError
 from jaxrank.prefixes import Prefixes
 from jaxrank.ranking import rank_scores
 from jaxrank.resampling import draws
 from jaxrank.resampling.work import Work, block_size
+from jaxrank.tabular import render
 
 TAU_BINS = 2000  # of the histogram of tau from -1 to 1, for bands
 _TAU_UNIT = 2**20  # tau is summed in whole units of 2^-20, so that sums do not depend on how replicates are chunked
@@ -199,6 +201,11 @@ class Convergence:
         ]
         return pd.DataFrame(rows)
 
+    def summary(self, format: str = "text") -> str:
+        """`summary_frame` with how it was made; ``format`` as in `Result.summary`."""
+        notes = [f"mean: replicates that did not converge count as {self.n_trials}; worst: of those that converged"]
+        return render(self.summary_frame(), format, title=repr(self), notes=notes)
+
     def plot(self, kind: str = "tau", ax: Any = None, **options: Any) -> Any:
         """Draw the study: "tau" (agreement against n), "convergence" (pmf and cdf of convergence@n) or "bump" (ranks
         against n); options as the function of `jaxrank.plots` takes them. Returns the Axes."""
@@ -207,18 +214,15 @@ class Convergence:
         return draw(self, "Convergence", kind, ax, options)
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Write ``.npz`` (arrays of every method) or ``.parquet`` (`to_frame`)."""
-        path = Path(path)
-        if path.suffix == ".parquet":
-            self.to_frame().to_parquet(path, index=False)
-        elif path.suffix == ".npz":
-            arrays = {f"{m}/{k}": v for m in self.methods for k, v in vars(self._curve(m)).items() if v is not None}
-            np.savez_compressed(
-                path, methods=np.array(self.methods), models=np.array(self.models), grid=self.grid, **arrays
-            )
-        else:
-            raise OptionError(f"{str(path)!r}: a study is written as .npz or .parquet")
-        return path
+        """Write the study to ``.npz`` (`jaxrank.load` reads it back whole; grid, models, methods and the arrays of each
+        method, as ``method/array``, under these names), or `to_frame` to ``.csv``, ``.json`` or ``.parquet``."""
+        record = {"methods": list(self.methods), "scheme": self.scheme, "n_replicates": self.n_replicates}
+        record.update(reference=self.reference, n_trials=self.n_trials)
+        if Path(path).suffix != ".npz":
+            return storage.save_table(self.to_frame(), path, record)
+        arrays = {f"{m}/{k}": v for m in self.methods for k, v in vars(self._curve(m)).items() if v is not None}
+        named = {"methods": np.array(self.methods), "models": np.array(self.models), "grid": self.grid}
+        return storage.save(self, path, record, {**named, **arrays})
 
     @cached_property
     def _moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:

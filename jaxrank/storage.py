@@ -64,7 +64,7 @@ def save_table(frame: Any, path: str | os.PathLike, record: Mapping[str, Any]) -
 
 
 def load(path: str | os.PathLike) -> Any:
-    """The result that `Result.save`, `Replicates.save`, `FitTable.save` or `Posterior.save` wrote to an npz file.
+    """The result that `save` of `Result`, `Replicates`, `Convergence`, `FitTable` or `Posterior` wrote to an npz file.
 
     `DataError` for other files; tables (csv, json, parquet) are for other programs and do not hold a whole result.
     """

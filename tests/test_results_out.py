@@ -50,6 +50,26 @@ def test_replicates_and_tables_come_back(data: jr.Responses, tmp_path: Path) -> 
     assert again.to_frame().equals(table.to_frame())
 
 
+@pytest.mark.parametrize("scheme", ["trials", "subsample(4)"])
+def test_a_convergence_study_comes_back(data: jr.Responses, scheme: str, tmp_path: Path) -> None:
+    R = np.nan_to_num(data.outcomes)
+    study = jr.convergence(R, ["avg", "pass_at_k_2", "borda"], 40, scheme=scheme, seed=3)
+    back = jr.load(study.save(tmp_path / "study.npz"))
+    assert type(back) is jr.Convergence and back.models == study.models and repr(back) == repr(study)
+    assert back.to_frame().equals(study.to_frame())
+    for method in study.methods:
+        worst = study.worst(method, 3)
+        np.testing.assert_array_equal(back.worst(method, 3), worst)
+        np.testing.assert_array_equal(back.trajectory(method, worst[0]), study.trajectory(method, worst[0]))
+    with np.load(tmp_path / "study.npz") as file:
+        np.testing.assert_array_equal(file["avg/agreements"], study.curves["avg"].agreements)
+    assert storage.load_record(tmp_path / "study.npz")["n_replicates"] == 40
+    for format in ("text", "html", "latex", "csv"):
+        assert back.summary(format) == study.summary(format=format)
+    assert study.summary("csv").splitlines()[1].startswith("avg,")
+    assert study.save(tmp_path / "study.csv").read_text().startswith("method,n,pmf")
+
+
 def test_every_method_of_the_catalogue_can_be_stored() -> None:
     for name, entry in jr.entries().items():
         ranker, arrays = entry.ranker(), {}
