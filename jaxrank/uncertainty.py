@@ -28,8 +28,8 @@ def score_covariance(
     if not isinstance(data, Responses):
         raise UnsupportedDataError('covariance("sandwich") clusters by question; battles have no questions')
     rows = Pairs.rows(data, "question")
-    blocks = rows.flat.reshape(-1, 2, n_models, n_models)
-    return _sandwich(ranker, Pairs(blocks[:, 0], blocks[:, 1]), fit, bread)[:n_models, :n_models]
+    by_question = Pairs(*(x.flat.reshape(-1, n_models, n_models) for x in (rows.wins, rows.ties)))
+    return _sandwich(ranker, by_question, fit, bread)[:n_models, :n_models]
 
 
 @eqx.filter_jit
