@@ -58,6 +58,9 @@ class RankedPairs(Ranker):
     **Departs** where strengths are equal: the source breaks such ties by a chosen ballot and others by the order of
     labels. Here equal victories are locked together, each unless it closes a cycle with stronger ones; models on a
     cycle of equal victories tie. Labels cannot matter, and where every way to break the ties agrees, so does this.
+    **Cost** one closure, L^3 / 32 word operations, for each distinct strength that still decides a pair inside a cycle
+    of victories: at most M of them with whole votes (2 M with half votes), L (L - 1) / 2 with fractional weights. There
+    is no time limit: 2,000 models in one cycle take seconds with whole votes, and a day or more with fractional weights.
     """
 
     statistic: ClassVar[type] = Counts
@@ -81,20 +84,22 @@ def lock(victory: Array, strength: Array) -> Array:
     """Reachability (L, L) over the locked victories; those of equal strength are locked as a group.
 
     A victory between different strong components of the victory graph never closes a cycle, so all of these are
-    locked at the start, and only the strengths inside components are gone through one by one.
+    locked at the start, and only the strengths inside components are gone through one by one. A victory whose pair
+    is linked already, either way, waits no longer: it would add nothing, or be skipped.
     """
     inside = victory & strong_components(reachability(victory))
 
     def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
         reach, waiting = state
-        strongest = jnp.max(jnp.where(waiting, strength, -jnp.inf))
-        group = waiting & (strength == strongest)
-        return reachability(reach | (group & ~reach.T)), waiting & ~group
+        group = waiting & (strength == jnp.max(jnp.where(waiting, strength, -jnp.inf)))
+        reach = reachability(reach | group)
+        return reach, waiting & ~(reach | reach.T)
 
     def unfinished(state: tuple[Array, Array]) -> Any:
         return jnp.any(state[1])
 
-    reach, _ = jax.lax.while_loop(unfinished, step, (reachability(victory & ~inside), inside))
+    reach = reachability(victory & ~inside)
+    reach, _ = jax.lax.while_loop(unfinished, step, (reach, inside & ~(reach | reach.T)))
     return reach
 
 

@@ -21,9 +21,10 @@ WEIGHTS = ("total", "decisive", "uniform")
 class HodgeRank(Ranker):
     """Scores whose differences fit the observed pairwise differences best, by weighted least squares.
 
-    **Model** minimise sum_{i<j} w_ij (s_i - s_j - Y_ij)^2, Y_ij = (W_ij - W_ji) / comparisons ("binary") or
-    log((W_ij + T_ij + eps) / (W_ji + T_ij + eps)), the log-odds of "not worse" ("log_odds"); minimum norm [jiang2011;
-    hariri2026ranking, eqs. 68-69 with Y of the opposite sign].
+    **Model** minimise sum_{i<j} w_ij (s_i - s_j - Y_ij)^2, minimum norm [jiang2011]. "binary": Y_ij = (W_ij - W_ji) /
+    comparisons, P(i above j) - P(j above i) [hariri2026ranking, eqs. 68-69 with Y of the opposite sign]. "log_odds":
+    Y_ij = log((W_ij + T_ij + eps) / (W_ji + T_ij + eps)), the logarithm of P(i not below j) / P(j not below i)
+    [jiang2011, section 2.2.1, of the opposite sign].
     **Reads** pairs. A pair that was never compared, or has weight 0, has no edge.
     **Scores** differences of win probabilities or log-odds; their sum is 0 in every component.
     **Fields** ``stat``: "binary" (default) or "log_odds". ``weights``: "total" (default) comparisons, "decisive" those
@@ -34,7 +35,9 @@ class HodgeRank(Ranker):
     the harmonic part.
     **Status** converged; disconnected where no chain of edges links some models: scores compare within components
     only.
-    **Departs** in nothing. On complete binary data "binary" with weights "total" gives accuracy less mean accuracy.
+    **Departs** in epsilon only, which the source of "log_odds" does not have: without it a pair in which one model is
+    never below the other would be an infinite difference. On complete binary data "binary" with weights "total" gives
+    accuracy less mean accuracy.
     """
 
     statistic: ClassVar[type] = Pairs
