@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, cast
@@ -274,13 +273,25 @@ def _traced(work: Work) -> _Traced:
         if len(_TRACES) >= 256:
             _TRACES.clear()
         first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
-        jaxpr, out = (), ()
+        called, out = set(), ()
         if not _on_host(work):
             jaxpr, out = jax.make_jaxpr(work.lane, return_shape=True)(jnp.uint32(0), first)
-        text = str(jaxpr)
+            called = _primitives(jaxpr.jaxpr)
         size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves((first, out))) + 1
-        _TRACES[key] = _Traced(size, any(re.search(rf"\b{name}\b", text) for name in _LAPACK))
+        _TRACES[key] = _Traced(size, not called.isdisjoint(_LAPACK))
     return _TRACES[key]
+
+
+def _primitives(jaxpr: Any) -> set[str]:
+    """Names of the primitives of a trace, those of loops, branches and calls included."""
+    names = set()
+    for equation in jaxpr.eqns:
+        names.add(equation.primitive.name)
+        for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")):
+            inner = getattr(inner, "jaxpr", inner)  # closed or not
+            if hasattr(inner, "eqns"):
+                names |= _primitives(inner)
+    return names
 
 
 def _devices(work: Work) -> list[Any]:
