@@ -48,6 +48,22 @@ def test_joint_likelihood_by_enumeration():
     assert float(got) == pytest.approx(want, rel=1e-12)
 
 
+def test_patterns_merge_equal_answers_and_count_the_others_apart():
+    scores = np.array([[[0, 0, 1, -1, 0], [1, 1, 1, 1, 1]], [[2, 2, 0, -1, 2], [0, 0, 0, 0, -1]]])
+    gold = np.array([[-1, -1, 1, -1, 2], [-1, -1, -1, -1, -1]])
+    found = patterns_of(scores, gold, 3)
+    counts = [sorted(row[row > 0]) for row in found.count]
+    # the first: two questions alike, two of their own, one without score and label; the second: four alike
+    assert counts == [[1, 1, 2], [1, 4]]
+    assert found.hot.shape == (6, *found.count.shape) and found.possible.shape == (3, *found.count.shape)
+    pair = int(np.argmax(found.count[0]))
+    assert found.hot[:, 0, pair].tolist() == [1, 0, 0, 0, 0, 1] and found.possible[:, 0, pair].tolist() == [1, 1, 1]
+    labelled = {tuple(found.possible[:, 0, u]) for u in np.flatnonzero(found.count[0] == 1)}
+    assert labelled == {(0, 1, 0), (0, 0, 1)}
+    lone = int(np.flatnonzero(found.count[1] == 1)[0])
+    assert found.hot[:, 1, lone].tolist() == [0, 1, 0, 0, 0, 0]
+
+
 def test_two_levels_are_ordered_by_any_judge_better_than_chance():
     judged = np.array([[0.3, 0.7], [0.45, 0.55], [0.5, 0.5], [0.5, 0.5]])
     found = judges.identifiability(judged)
