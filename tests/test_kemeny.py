@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import jax
 import jax.numpy as jnp
@@ -169,6 +170,25 @@ def test_a_limit_gives_no_ranking():
     assert float(fit.params["gap"]) > 0
     solved = jr.fit(jr.Responses.from_counts(k, 23), "kemeny_young").params["agreement"]
     assert fit.params["agreement"] <= solved <= fit.params["bound"]
+
+
+def test_a_component_too_large_for_a_program_gives_no_ranking(monkeypatch):
+    monkeypatch.setattr(linear_order_host, "MAX_PROGRAM", 20)
+    k = np.random.default_rng(0).integers(0, 6, (24, 9))
+    fit = jr.fit(jr.Responses.from_counts(k, 5), "kemeny_young", on_failure="return")
+    assert fit.status == Status.HOST_LIMIT
+    assert np.isnan(fit.scores).all()
+    assert float(fit.params["gap"]) > 0
+
+
+@pytest.mark.slow
+def test_the_time_limit_holds_where_noise_makes_one_large_cycle():
+    R = np.random.default_rng(0).integers(0, 2, (300, 60, 5))
+    assert make("kemeny_young").time_limit == 60
+    begin = time.perf_counter()
+    fit = jr.fit(R, "kemeny_young", time_limit=3, on_failure="return")
+    assert time.perf_counter() - begin < 30  # the limit, compilation, and one sweep of the local search
+    assert fit.status == Status.HOST_LIMIT
 
 
 @pytest.mark.filterwarnings("ignore:.*have no result on some questions")

@@ -60,7 +60,7 @@ class RankedPairs(Ranker):
     cycle of equal victories tie. Labels cannot matter, and where every way to break the ties agrees, so does this.
     **Cost** one closure, L^3 / 32 word operations, for each distinct strength that still decides a pair inside a cycle
     of victories: at most M of them with whole votes (2 M with half votes), L (L - 1) / 2 with fractional weights. There
-    is no time limit: 2,000 models in one cycle take seconds with whole votes, and a day or more with fractional weights.
+    is no time limit: 2,000 models in one cycle take seconds with whole votes, a day or more with fractional weights.
     """
 
     statistic: ClassVar[type] = Counts
