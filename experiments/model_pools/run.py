@@ -3,7 +3,8 @@
 ``python -m experiments.model_pools.run [--pools B] [--method NAME ...] [--seconds T]`` adds the table to results.json
 beside this file. ``--profile`` times the other published methods instead, on pools of the largest size,
 and says what the whole table (72 methods, 1,000 pools of three sizes, 81 fits, five benchmarks) would take. Both go on
-where they stood; nothing new is begun after T seconds.
+where they stood; nothing new is begun after T seconds. figure.png shows the benchmarks and sizes that are there;
+``--seconds -1`` draws it and runs nothing.
 """
 
 from __future__ import annotations
@@ -42,26 +43,24 @@ def main() -> None:
     args = parser.parse_args()
     until = time.monotonic() + args.seconds
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for part in profile(args, results) if args.profile else table(args, results):
+    for part in profile(args, results, until) if args.profile else table(args, results, until):
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(part, flush=True)
-        if time.monotonic() > until:
-            break
     if args.profile:
         print(projection(results))
-    elif all(f"{b}, {s}" in results.get("table", {}) for b in CONFIG["benchmarks"] for s in CONFIG["sizes"]):
+    if results.get("table"):
         plot(results)
 
 
-def table(args: argparse.Namespace, results: dict) -> Iterator[str]:
+def table(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
     """Agreement in pools, one entry a benchmark and size; a string after each."""
     done = results.setdefault("table", {})
     for b in args.benchmark:
         bench = mimic.benchmark(b, seed=CONFIG["seed"])
         for size in CONFIG["sizes"]:
-            found = done.setdefault(f"{b}, {size}", {})
+            found = done.get(f"{b}, {size}", {})
             methods = [m for m in args.method or CONFIG["methods"] if m not in found]
-            if not methods:
+            if not methods or time.monotonic() > until:
                 continue
             start = time.perf_counter()
             R0 = bench.greedy[:, :, None]
@@ -69,11 +68,12 @@ def table(args: argparse.Namespace, results: dict) -> Iterator[str]:
             spent = time.perf_counter() - start
             for row in pools.to_frame().to_dict("records"):
                 found[row.pop("method")] = {**row, "seconds_of_the_call": spent}
+            done[f"{b}, {size}"] = found
             told = ", ".join(f"{m} {found[m]['gold']:.3f} ± {found[m]['gold_sd']:.3f}" for m in methods)
             yield f"{b}, {size}: {told}, {spent:.0f} s"
 
 
-def profile(args: argparse.Namespace, results: dict) -> Iterator[str]:
+def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
     """Seconds a pool of every published method, compiled and warm; a string after each."""
     done = results.setdefault("profile", {})
     published = [
@@ -84,7 +84,7 @@ def profile(args: argparse.Namespace, results: dict) -> Iterator[str]:
         bench = mimic.benchmark(b, seed=CONFIG["seed"])
         found = done.setdefault(b, {})
         for m in args.method or published:
-            if m in found:
+            if m in found or time.monotonic() > until:
                 continue
 
             def timed(n: int, m: str = m, bench: Any = bench) -> tuple[float, Any]:
@@ -140,24 +140,28 @@ def projection(results: dict) -> dict:
 
 
 def plot(results: dict) -> None:
+    """A panel for each benchmark of which there is anything, beside the published best method at all sizes."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    names, sizes = CONFIG["benchmarks"], CONFIG["sizes"]
-    fig, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.2), sharey=True)
-    for ax, b in zip(axes, names, strict=True):
+    there = {b: [s for s in CONFIG["sizes"] if f"{b}, {s}" in results["table"]] for b in CONFIG["benchmarks"]}
+    names = [b for b, sizes in there.items() if sizes]
+    fig, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.2), sharey=True, squeeze=False)
+    for ax, b in zip(axes[0], names, strict=True):
         for i, m in enumerate(("bayes", "bayes_greedy")):
-            rows = [results["table"][f"{b}, {s}"][m] for s in sizes]
+            rows = [results["table"][f"{b}, {s}"][m] for s in there[b]]
             y, sd = [r["gold"] for r in rows], [r["gold_sd"] for r in rows]
-            ax.errorbar([s + 0.3 * i for s in sizes], y, sd, fmt="o-", ms=4, capsize=2, label=m)
+            ax.errorbar([s + 0.3 * i for s in there[b]], y, sd, fmt="o-", ms=4, capsize=2, label=m)
         best, rows = PUBLISHED[b]
         y, sd = zip(*rows, strict=True)
-        ax.errorbar([s + 0.6 for s in sizes], y, sd, fmt="k^:", ms=4, capsize=2, label=f"{best}, published")
-        ax.set(title=b, xlabel="models in a pool", xticks=sizes)
+        ax.errorbar([s + 0.6 for s in CONFIG["sizes"]], y, sd, fmt="k^:", ms=4, capsize=2, label=f"{best}, published")
+        missing = [s for s in CONFIG["sizes"] if s not in there[b]]
+        note = f"\nnot run: {', '.join(map(str, missing))}" if missing else ""
+        ax.set(title=b, xlabel=f"models in a pool{note}", xticks=CONFIG["sizes"])
         ax.legend(fontsize=7, loc="lower right")
-    axes[0].set_ylabel("tau-b of one trial with Bayes@80")
+    axes[0, 0].set_ylabel("tau-b of one trial with Bayes@80")
     fig.tight_layout()
     fig.savefig(HERE / "figure.png", dpi=110)
 
