@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from jaxrank import catalogue, storage
-from jaxrank.api import as_data, as_key, method_name, precision, prepare, read_statistic, run
+from jaxrank.api import as_data, as_key, compile_together, method_name, precision, prepare, read_statistic, run
 from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, UnknownMethodError
 from jaxrank.ranker import Ranker
 from jaxrank.ranking import kendall_tau, rank_scores
@@ -30,7 +30,8 @@ class FitTable:
     """Results of many methods on one data set.
 
     **results**: `Result` by identifier, also those that did not converge (see their status).
-    **skipped**: why a method could not run on these data, by identifier.  **seconds**: time of each run, by identifier.
+    **skipped**: why a method could not run on these data, by identifier.  **seconds**: time of each run, by
+    identifier, without the compilation that methods share the cores for.
     """
 
     results: dict[str, Result]
@@ -182,26 +183,37 @@ def fit_all(
     skipped: dict[str, str] = {}
     seconds: dict[str, float] = {}
     statistics: dict[type, Any] = {}
-    with precision(dtype):
+    rankers: dict[str, Ranker] = {}
+    with precision(dtype), warnings.catch_warnings():
+        warnings.simplefilter("ignore", JaxrankWarning)  # each method's word is in its notes
         key = as_key(seed)
         for method in chosen:
             name = method_name(method)
-            began = time.perf_counter()
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", JaxrankWarning)  # each method's word is in its notes
-                    ranker = prepare(method, data, _prior_for(method, R0), {})
-                    if ranker.statistic not in statistics:
-                        statistics[ranker.statistic] = read_statistic(ranker, data, pairing)
-                    stat = statistics[ranker.statistic]
-                    fit = jax.tree.map(np.asarray, run(ranker, stat, key if ranker.stochastic else None))
+                ranker = prepare(method, data, _prior_for(method, R0), {})
+                if ranker.statistic not in statistics:
+                    statistics[ranker.statistic] = read_statistic(ranker, data, pairing)
+                rankers[name] = ranker
             except UnknownMethodError:
                 raise
+            except JaxrankError as error:
+                skipped[name] = str(error)
+        runs = {n: (r, statistics[r.statistic], key if r.stochastic else None) for n, r in rankers.items()}
+        ready = dict(zip(runs, compile_together(list(runs.values())), strict=True))
+        # Methods on the host first, while the others compile. Only this thread runs fits: two calls of LAPACK at once
+        # can wait for each other.
+        for name in sorted(runs, key=lambda n: not rankers[n].host):
+            ready[name].result()
+            ranker, stat, own_key = runs[name]
+            began = time.perf_counter()
+            try:
+                fit = jax.tree.map(np.asarray, run(ranker, stat, own_key))
             except JaxrankError as error:
                 skipped[name] = str(error)
                 continue
             seconds[name] = time.perf_counter() - began
             results[name] = Result(fit, ranker, name, data, stat, seed)
+    results = {name: results[name] for name in rankers if name in results}
     return FitTable(results, skipped, seconds, data.models)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import warnings
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, cast
 
 import equinox as eqx
@@ -16,6 +19,7 @@ from jaxrank.comparisons import Comparisons
 from jaxrank.errors import (
     ConvergenceError,
     DataError,
+    JaxrankError,
     JaxrankWarning,
     NoFiniteOptimumError,
     OptionError,
@@ -173,9 +177,28 @@ def run(ranker: Ranker, stat: Any, key: Any = None) -> Fit:
     """One fit: compiled once for every shape of statistic, or on the host. Accelerators share a big statistic."""
     if ranker.host:
         return ranker(stat, key=key)
-    if jax.default_backend() != "cpu":  # CPU devices share memory and cores already
-        stat = spread(stat, jax.local_devices())
-    return _compiled(ranker, stat, key)
+    return _compiled(ranker, _placed(stat), key)
+
+
+def _placed(stat: Any) -> Any:
+    if jax.default_backend() == "cpu":
+        return stat  # CPU devices share memory and cores already
+    return spread(stat, jax.local_devices())
+
+
+def compile_together(runs: Sequence[tuple[Ranker, Any, Any]]) -> list[Future]:
+    """Compile on all cores what `run` will need, nearly all the time of a first call; a future for each run."""
+    x64 = jax.config.read("jax_enable_x64")  # a thread-local setting
+
+    def compile_one(ranker: Ranker, stat: Any, key: Any) -> None:
+        with jax.enable_x64(x64), contextlib.suppress(JaxrankError):  # `run` raises it again
+            if not ranker.host:
+                _compiled.lower(ranker, _placed(stat), key).compile()
+
+    pool = ThreadPoolExecutor(os.cpu_count())
+    jobs = [pool.submit(compile_one, *job) for job in runs]
+    pool.shutdown(wait=False)
+    return jobs
 
 
 @eqx.filter_jit
