@@ -17,6 +17,7 @@ from jaxrank.fit import Status
 from jaxrank.ranking import kendall_tau
 from jaxrank.resampling.tally import Tally, ranks_of
 from jaxrank.resampling.work import Kept
+from jaxrank.responses import model_index
 from jaxrank.result import Result
 from jaxrank.tabular import render
 
@@ -218,7 +219,7 @@ class Replicates(Study):
         self._need_finite(2, least)
         values = self.scores[self._finite]
         if anchor is not None:
-            values = values - values[:, self._index(anchor), None]
+            values = values - values[:, model_index(self.models, anchor, "anchor"), None]
         lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return Interval(lower, upper, len(values), self.n_replicates - len(values))
 
@@ -323,15 +324,6 @@ class Replicates(Study):
                 f"reference has shape {values.shape}; it must be {len(self.models)} scores, one for each model"
             )
         return values
-
-    def _index(self, model: int | str) -> int:
-        if isinstance(model, str):
-            if model not in self.models:
-                raise OptionError(f"anchor={model!r} is not one of the models")
-            return self.models.index(model)
-        if not 0 <= model < len(self.models):
-            raise OptionError(f"anchor={model} is not between 0 and {len(self.models) - 1}")
-        return int(model)
 
 
 def centre_of(estimate: Result) -> np.ndarray:

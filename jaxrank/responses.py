@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import DataError, JaxrankWarning
+from jaxrank.errors import DataError, JaxrankWarning, OptionError
 
 MAX_CATEGORY = 255
 MAX_CELLS = 2**31
@@ -333,3 +333,15 @@ def name_list(names: Sequence[str], indices: Any, limit: int = 8) -> str:
     picked = [repr(names[i]) for i in indices]
     rest = len(picked) - limit
     return ", ".join(picked[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def model_index(models: Sequence[str], model: str | int, argument: str) -> int:
+    """The place of a model that is given by its name or its number; ``argument`` is where it was given."""
+    if isinstance(model, str):
+        if model not in models:
+            known = name_list(models, range(len(models)))
+            raise OptionError(f"{argument}: no model is named {model!r}; the models are {known}")
+        return models.index(model)
+    if not 0 <= model < len(models):
+        raise OptionError(f"{argument}: model {model} does not exist; models are numbered 0 to {len(models) - 1}")
+    return int(model)

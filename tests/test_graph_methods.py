@@ -32,6 +32,7 @@ MATRICES = (
     "dominated",
 )
 HODGE = [(s, w) for s in ("binary", "log_odds") for w in ("total", "decisive", "uniform")]
+ALPHARANKS = {"alpha1_m50": (1, 50), "alpha0.1_m50": (0.1, 50), "alpha10_m50": (10, 50), "alpha1_m2": (1, 2)}
 PLAIN = {
     "pagerank_0.85": "pagerank",
     "pagerank_selfloop_variant_scorio": "pagerank_self_loops",
@@ -69,12 +70,7 @@ def test_golden_scores(name, method):
 @pytest.mark.parametrize("name", MATRICES)
 def test_golden_alpharank(name):
     block, data = matrix(name)
-    for key, alpha, m in (
-        ("alpha1_m50", 1, 50),
-        ("alpha0.1_m50", 0.1, 50),
-        ("alpha10_m50", 10, 50),
-        ("alpha1_m2", 1, 2),
-    ):
+    for key, (alpha, m) in ALPHARANKS.items():
         fit = jr.fit(data, "alpharank", alpha=alpha, population=m, dtype="float64")
         assert np.abs(fit.params["mass"] - block["alpharank"][key]).max() < 1e-13
         assert np.all(np.isfinite(fit.scores))

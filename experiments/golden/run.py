@@ -114,12 +114,7 @@ def graph() -> Iterator[Check]:
         for key, entry in graphs.PLAIN.items():
             if "scores" in block[key]:
                 yield entry, gap(jr.fit(data, entry, dtype="float64").scores, block[key]["scores"]), None
-        for key, a, m in (
-            ("alpha1_m50", 1, 50),
-            ("alpha0.1_m50", 0.1, 50),
-            ("alpha10_m50", 10, 50),
-            ("alpha1_m2", 1, 2),
-        ):
+        for key, (a, m) in graphs.ALPHARANKS.items():
             fit = jr.fit(data, "alpharank", alpha=a, population=m, dtype="float64")
             yield "alpharank (mass)", gap(fit.params["mass"], block["alpharank"][key]), None
         want = block["nash_max_entropy"]

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import read
-from jaxrank.responses import name_list
+from jaxrank.responses import model_index
 
 
 def separation(
@@ -95,7 +95,8 @@ def trials_needed(
     rates = np.where(n > 0, counts / np.where(n > 0, n, 1), uniform)
     prior = np.broadcast_to(np.asarray(cells.prior, float), counts.shape) + 1
     weights = np.asarray(cells.stat.levels if w is None else w, float)
-    i, j = (_index(data, m, len(counts)) for m in pair)
+    names = getattr(data, "models", tuple(f"model {i}" for i in range(len(counts))))
+    i, j = (model_index(names, m, "pair") for m in pair)
 
     def separated(trials: int) -> bool:
         nu = prior[[i, j]] + trials * rates[[i, j]]
@@ -155,14 +156,3 @@ def _confidence(confidence: float) -> float:
     if not 0.5 <= float(confidence) < 1:
         raise OptionError(f"confidence={confidence} must be in [0.5, 1)")
     return float(confidence)
-
-
-def _index(data: Any, model: Any, n_models: int) -> int:
-    names = getattr(data, "models", tuple(f"model {i}" for i in range(n_models)))
-    if isinstance(model, str):
-        if model not in names:
-            raise OptionError(f"no model is named {model!r}; the models are {name_list(names, range(len(names)))}")
-        return names.index(model)
-    if not 0 <= int(model) < n_models:
-        raise OptionError(f"model {model} does not exist; models are numbered 0..{n_models - 1}")
-    return int(model)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
 from jaxrank.plots.canvas import (
     PALETTE,
     SMALL,
@@ -21,6 +20,7 @@ from jaxrank.plots.canvas import (
     write_caption,
 )
 from jaxrank.plots.views import size_of
+from jaxrank.responses import model_index
 
 
 def trace(post: Any, ax: Any = None, *, model: str | int | None = None, return_data: bool = False) -> Any:
@@ -106,13 +106,7 @@ def effective_size(post: Any, ax: Any = None, *, return_data: bool = False) -> A
 def _pick(post: Any, model: str | int | None) -> int:
     if model is None:
         return int(np.argmax(np.nan_to_num(post.diagnose()["r_hat"], nan=np.inf)))
-    if isinstance(model, str):
-        if model not in post.models:
-            raise OptionError(f"model={model!r} is not one of the models")
-        return post.models.index(model)
-    if not 0 <= model < len(post.models):
-        raise OptionError(f"model={model} is not between 0 and {len(post.models) - 1}")
-    return int(model)
+    return model_index(post.models, model, "model")
 
 
 def _note(post: Any, i: int) -> str:

@@ -22,7 +22,7 @@ from jaxrank.plots.canvas import (
 )
 from jaxrank.plots.tau_curve import whole_numbers
 from jaxrank.plots.views import size_of
-from jaxrank.responses import Responses
+from jaxrank.responses import Responses, model_index
 
 _POINTS = 12
 
@@ -93,7 +93,4 @@ def _choose(data: Responses, models: Sequence[str] | None) -> list[int]:
         return np.argsort(-share, kind="stable")[:5].tolist()
     if len(models) > 8:
         raise OptionError(f"models holds {len(models)} names; at most 8 curves can be told apart")
-    unknown = [name for name in models if name not in data.models]
-    if unknown:
-        raise OptionError(f"models names {unknown[0]!r}, which the data do not have")
-    return [data.models.index(name) for name in models]
+    return [model_index(data.models, name, "models") for name in models]

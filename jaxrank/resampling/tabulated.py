@@ -101,16 +101,12 @@ def linear_values(ranker: Ranker, data: Responses) -> np.ndarray | None:
     return None
 
 
+@eqx.filter_jit
 def cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"]:
     """float64 (N, N + 1): the score of one question with k successes in n trials, at [n - 1, k]; NaN where undefined.
 
     From the method itself, with one "model" for each k.
     """
-    return _cell_table(ranker, n_trials)
-
-
-@eqx.filter_jit
-def _cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"]:
     k = jnp.arange(n_trials + 1, dtype=jnp.float64)
 
     def row(n: Array) -> Array:
