@@ -23,6 +23,7 @@ from jaxrank.resampling.schemes import Models, Subsample
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.work import block_size, concatenate
 from jaxrank.responses import Responses
+from jaxrank.statistics import Events
 from jaxrank.studies import prior_for, whole_fit
 
 
@@ -72,6 +73,8 @@ def _work(data: Responses, ranker: Ranker, name: str, size: int, pairing: str, k
     source = make_source(data, ranker, Subsample(1), pairing, name)
     n_trials = data.shape[2]
     single = jax.jit(jax.vmap(lambda b: source(key, b, None)[0]))(jnp.arange(n_trials))
+    if isinstance(single, Events):
+        single = _own_events(single)
     gold = np.asarray(whole_fit(data, make("bayes"), "bayes", pairing, key).scores)
     lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(single)) * size // data.shape[0]
     return PoolWork(
@@ -83,3 +86,13 @@ def _work(data: Responses, ranker: Ranker, name: str, size: int, pairing: str, k
         size=size,
         block=block_size(lane, low=2, high=64),
     )
+
+
+def _own_events(single: Events) -> Events:
+    """The statistics of single trials (N, E, L) without the events of other trials, which have weight 0 there."""
+    outcomes, weights = np.asarray(single.outcomes), np.asarray(single.weights)
+    first = np.argsort(weights == 0, axis=1, kind="stable")[:, : max(1, int((weights > 0).sum(1).max()))]
+    weights = np.take_along_axis(weights, first, axis=1)
+    outcomes = np.take_along_axis(outcomes, first[:, :, None], axis=1)
+    outcomes = np.where(weights[:, :, None] > 0, outcomes, -1)
+    return Events(jnp.asarray(outcomes, single.outcomes.dtype), jnp.asarray(weights))

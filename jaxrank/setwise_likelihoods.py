@@ -12,7 +12,9 @@ from jaxrank.likelihood import Likelihood
 from jaxrank.ranker import choice
 from jaxrank.setwise import Choices, SetTotals, rejected_together
 from jaxrank.statistics import HIGHEST, Events
-from jaxrank.symmetric import joint_inclusion, log_symmetric
+from jaxrank.symmetric import joint_inclusion, log_symmetric, n_nodes
+
+_IN_MEMORY = 2**21  # orders x nodes x models that are held at once
 
 
 class LuceLikelihood(Likelihood):
@@ -163,14 +165,55 @@ def _order_terms(theta: Array, eta: Array, slate: Array) -> tuple[Array, Any, Ar
 
 def _slate_moments(theta: Array, eta: Array, slate: Array, allowed: Array) -> tuple[Array, Array, Array]:
     """log Z of one slate, with the mean and covariance of (1{i in U} / |U|, 1{|U| = t}); 0 if no order is allowed."""
-    terms, symmetric, order = _order_terms(theta, eta, slate)
-    some = jnp.any(allowed)
-    terms = jnp.where(allowed, terms, -jnp.inf)
-    log_z = jnp.where(some, jax.nn.logsumexp(terms), 0)
-    chance = jnp.exp(terms - log_z)
-    inclusion = symmetric.inclusion / order[:, None]
-    mean = jnp.matmul(chance, inclusion, precision=HIGHEST)
-    mixed = (chance[:, None] * inclusion).T
-    joint_mean = jnp.block([[joint_inclusion(symmetric, chance / order**2), mixed], [mixed.T, jnp.diag(chance)]])
+    n_models, n_orders = theta.shape[0], eta.shape[0]
+    block = max(1, _IN_MEMORY // (n_nodes(n_models, theta.dtype) * n_models))
+    if n_orders <= block:
+        terms, symmetric, order = _order_terms(theta, eta, slate)
+        log_z, chance = _order_chances(terms, allowed)
+        inclusion = symmetric.inclusion / order[:, None]
+        mean = jnp.matmul(chance, inclusion, precision=HIGHEST)
+        mixed = (chance[:, None] * inclusion).T
+        together = joint_inclusion(symmetric, chance / order**2)
+    else:
+        log_z, chance, mean, mixed, together = _moments_in_blocks(theta, eta, slate, allowed, block)
+    joint_mean = jnp.block([[together, mixed], [mixed.T, jnp.diag(chance)]])
     both = jnp.concatenate([mean, chance])
     return log_z, both, joint_mean - both[:, None] * both[None, :]
+
+
+def _order_chances(terms: Array, allowed: Array) -> tuple[Array, Array]:
+    """log Z and the probability of each order."""
+    terms = jnp.where(allowed, terms, -jnp.inf)
+    log_z = jnp.where(jnp.any(allowed), jax.nn.logsumexp(terms), 0)
+    return log_z, jnp.exp(terms - log_z)
+
+
+def _moments_in_blocks(theta: Array, eta: Array, slate: Array, allowed: Array, block: int) -> tuple[Array, ...]:
+    """log Z, chance of each order, mean, mixed and joint moments, ``block`` orders at a time, the forbidden ones not."""
+    n_models, n_orders = theta.shape[0], eta.shape[0]
+    first = jnp.argsort(~allowed)  # stable: allowed orders first
+    places = jnp.pad(first, (0, -n_orders % block), mode="edge").reshape(-1, block)
+    n_blocks = (jnp.sum(allowed) + block - 1) // block
+
+    def symmetric(i: Array) -> tuple[Array, Any, Array]:
+        order = (places[i] + 1).astype(theta.dtype)
+        return order, log_symmetric(theta[None, :] / order[:, None], order, slate), places[i]
+
+    def weigh(i: Array, terms: Array) -> Array:
+        _, found, place = symmetric(i)
+        return terms.at[place].set(eta[place] + found.log_e)
+
+    terms = jax.lax.fori_loop(0, n_blocks, weigh, jnp.zeros_like(eta))
+    log_z, chance = _order_chances(terms, allowed)
+
+    def add(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        mixed, together = sums
+        order, found, place = symmetric(i)
+        new = i * block + jnp.arange(block) < n_orders  # the padding repeats an order
+        share = jnp.where(new, chance[place], 0)
+        mixed = mixed.at[:, place].add((share[:, None] * found.inclusion / order[:, None]).T)
+        return mixed, together + joint_inclusion(found, share / order**2)
+
+    begin = (jnp.zeros((n_models, n_orders), theta.dtype), jnp.zeros((n_models, n_models), theta.dtype))
+    mixed, together = jax.lax.fori_loop(0, n_blocks, add, begin)
+    return log_z, chance, jnp.sum(mixed, axis=1), mixed, together

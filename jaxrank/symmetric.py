@@ -5,14 +5,18 @@ one item, and that two items, belong to a subset drawn in proportion to its prod
 at a time and keeps no derivatives. Here e_t is read off the generating function prod_i (1 + x_i z) by a discrete
 Fourier transform on the circle |z| = r at whose radius the independent draws with odds x_i r have mean size t [hong2013
 for the transform of a Poisson-binomial distribution]. With more than L nodes the sum is exact, whatever the radius; at
-this radius every term is at most 1, the result is of the order of 1/sqrt(L), and no digit is lost to cancellation. The
-work is the same O(L^2) for every order, but it is one array expression, and the second derivatives are one matrix
-product.
+this radius every term is at most 1, the result is of the order of 1/sqrt(L), and no digit is lost to cancellation. With
+n nodes the chances of sizes n, 2 n, ... away from t are added to it, and terms far from the real axis are small where many
+items are undecided: the nodes that a rounded number cannot do without are 33 in float64 and 19 in float32 on the upper
+half circle, however many the items. The work for an order is O(L), one array expression, and the second derivatives are
+one matrix product.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import math
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,8 +57,9 @@ def log_symmetric(
     logits = log_x + shift[:, None]
     q = jnp.where(present[None, :], jax.nn.sigmoid(logits), 0)[:, None, :]
 
-    cosine, sine, share, angle = (jnp.asarray(v, log_x.dtype) for v in _nodes(n_items))
-    cosine, sine, share, angle = cosine[None, :, None], sine[None, :, None], share[None, :], angle[None, :]
+    circle = _circle(n_items, jax.lax.stop_gradient(jnp.sum(q * (1 - q), axis=-1)))
+    cosine, sine, share, angle = (jnp.asarray(v, log_x.dtype) for v in circle)
+    cosine, sine = cosine[..., None], sine[..., None]
     modulus2 = 1 - 2 * q * (1 - q) * (1 - cosine)
     # The number of nodes is odd, so no node is -1 and the modulus is never zero.
     log_modulus = jnp.sum(jnp.log(modulus2), axis=-1) / 2
@@ -87,12 +92,52 @@ def joint_inclusion(s: Symmetric, factor: Float[Array, " orders"]) -> Float[Arra
     return jnp.where(eye, jnp.diag(single), (both + both.T) / 2)
 
 
-def _nodes(n_items: int) -> tuple[np.ndarray, ...]:
-    """Cosine, sine, weight and angle of the nodes in the upper half circle; in all an odd number above n_items."""
-    n = n_items + 1 + n_items % 2
-    k = np.arange(n // 2 + 1)
+def n_nodes(n_items: int, dtype: Any) -> int:
+    """Number of nodes K of the upper half circle."""
+    return min(_all_nodes(n_items) // 2 + 1, _most_nodes(jnp.dtype(dtype).name))
+
+
+def _circle(n_items: int, variance: Float[Array, "orders 1"]) -> tuple[Any, ...]:
+    """Cosine, sine, weight and angle of the nodes in the upper half circle, each (1, K) or (orders, K).
+
+    The number of nodes on the whole circle is odd, so that no node is -1 and no modulus is zero.
+    """
+    most = n_nodes(n_items, variance.dtype)
+    k = np.arange(most)[None, :]
+    twice = np.where(k == 0, 1, 2)
+    n: Any = _all_nodes(n_items)
+    if most == n // 2 + 1:
+        angle = 2 * np.pi * k / n
+        return np.cos(angle), np.sin(angle), twice / n, angle
+    log_eps = float(-np.log(jnp.finfo(variance.dtype).eps))
+    n = 2 * jnp.ceil(_enough(variance, log_eps, jnp) / 2) + 1
     angle = 2 * np.pi * k / n
-    return np.cos(angle), np.sin(angle), np.where(k == 0, 1, 2) / n, angle
+    return jnp.cos(angle), jnp.sin(angle), jnp.where(k <= n / 2, twice / n, 0), angle
+
+
+def _all_nodes(n_items: int) -> int:
+    """The least odd number above n_items: the sum is exact."""
+    return n_items + 1 + n_items % 2
+
+
+def _enough(variance: Any, log_eps: float, xp: Any) -> Any:
+    """Nodes of the whole circle for which the chance of a size as far as that from the mean vanishes in rounding, by
+    Bernstein's inequality for a sum of independent draws of this variance."""
+    far = log_eps + 9
+    return far / 3 + xp.sqrt(far**2 / 9 + 2 * far * variance)
+
+
+@functools.cache
+def _most_nodes(dtype: str) -> int:
+    """Largest number of nodes on the upper half circle, over all variances, whose terms do not vanish in rounding.
+
+    The term at angle a is at most exp(-variance (1 - cos a)): the factor of an item with chance q has squared modulus
+    1 - 2 q (1 - q) (1 - cos a).
+    """
+    log_eps = float(-np.log(jnp.finfo(dtype).eps))
+    variance = np.geomspace(0.01, 1e8, 5000)
+    widest = np.arccos(np.maximum(1 - (log_eps + 4) / variance, -1))
+    return math.ceil(np.max(widest / (2 * np.pi) * (_enough(variance, log_eps, np) + 3))) + 1
 
 
 def _log_radius(log_x: Array, target: Array, present: Array, n_present: Array) -> Array:

@@ -62,7 +62,7 @@ def test_golden_tensors(tensor, method):
     assert [set(np.flatnonzero(fit.ranks == rank).tolist()) for rank in np.unique(fit.ranks)] == groups
 
 
-@pytest.mark.parametrize(("n_items", "spread"), [(3, 1.0), (20, 2.0), (64, 5.0), (64, 30.0), (7, 100.0)])
+@pytest.mark.parametrize(("n_items", "spread"), [(3, 1.0), (20, 2.0), (64, 5.0), (64, 30.0), (7, 100.0), (90, 1.0), (300, 0.1), (300, 4.0)])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-13), ("float32", 5e-5)])
 def test_symmetric_polynomials_match_the_recursion(n_items, spread, dtype, tolerance):
     log_x = np.random.default_rng(0).normal(size=n_items) * spread
@@ -85,6 +85,29 @@ def test_inclusion_probabilities_by_enumeration(size):
     np.testing.assert_allclose(joint_inclusion(got, jnp.ones(1)), expected, atol=1e-14)
     slope = jax.grad(lambda a: log_symmetric(a[None], jnp.asarray([float(size)]), jnp.asarray(present)).log_e[0])
     np.testing.assert_allclose(slope(jnp.asarray(log_x)), np.diag(expected), atol=1e-13)
+
+
+def test_inclusion_probabilities_of_many_items():
+    log_x = np.random.default_rng(2).normal(size=150) * 2
+    order = np.array([1.0, 20.0, 75.0, 149.0])
+    got = log_symmetric(jnp.broadcast_to(jnp.asarray(log_x), (4, 150)), jnp.asarray(order), jnp.ones(150, bool))
+    total, left = log_esf(log_x), log_esf(np.delete(log_x, 7))
+    t = order.astype(int)
+    np.testing.assert_allclose(got.inclusion[:, 7], np.exp(left[t - 1] + log_x[7] - total[t]), rtol=1e-11)
+    for i in range(4):  # the other members of a subset of size t that holds an item are t - 1
+        joint = joint_inclusion(got, jnp.asarray(np.eye(4)[i]))
+        np.testing.assert_allclose(np.sum(joint, axis=1), order[i] * got.inclusion[i], rtol=1e-11)
+
+
+def test_parts_in_blocks_of_orders(monkeypatch):
+    rng = np.random.default_rng(3)
+    outcomes = np.where(rng.random((30, 9)) < 0.15, -1, rng.integers(0, 2, (30, 9)))
+    totals = set_totals(choices(jnp.asarray(outcomes), jnp.asarray(rng.random(30))), 8)
+    params = jnp.asarray(rng.normal(size=17))
+    whole = DavidsonLuceLikelihood(8).parts(params, totals)
+    monkeypatch.setattr("jaxrank.setwise_likelihoods._IN_MEMORY", 5 * 9 * 3)
+    for a, b in zip(DavidsonLuceLikelihood(8).parts(params, totals), whole, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -12,6 +12,7 @@ from jaxrank.solve.fixed_point import FixedPoint
 from jaxrank.solve.lbfgs import LBFGS
 from jaxrank.solve.linear import inverse_spd, solve_spd
 from jaxrank.solve.newton import Newton
+from jaxrank.solve.slots import loop
 
 
 def logistic(y, scale=1.0):
@@ -93,3 +94,39 @@ def test_fixed_point_of_slow_maps(rate):
         np.testing.assert_allclose(solution.params, target, atol=1e-9)
     limited = FixedPoint(max_steps=3)(lambda x: 1 + 0.999 * (x - 1) + 0.0003 * x**2, jnp.zeros(2))
     assert int(limited.status) == Status.MAX_STEPS
+
+
+@pytest.mark.parametrize("fewest", [2, 16, 64])
+def test_a_queue_of_lanes_does_what_each_loop_does(monkeypatch, fewest):
+    """Halvings until below a bound: lanes of 0 to 40 steps, over two nested axes, with arrays closed over at each."""
+    monkeypatch.setattr("jaxrank.solve.slots._CACHE_BYTES", 1)
+    monkeypatch.setattr("jaxrank.solve.slots._FEWEST", fewest)
+    shared = jnp.asarray([0.5, 0.25])
+
+    def run(start, bound, factor):
+        return loop(
+            begin=lambda x: (x, jnp.asarray(0)),
+            searching=lambda s: (jnp.max(s[0]) > bound) & (s[1] < 40),
+            iterate=lambda s: (s[0] * shared * factor, s[1] + 1),
+            finish=lambda s: {"x": s[0] + bound, "steps": s[1]},
+            start=start,
+        )
+
+    rng = np.random.default_rng(0)
+    start, bound = jnp.asarray(rng.uniform(0, 9, (7, 5, 2))), jnp.asarray(10.0 ** rng.uniform(-9, 1.5, 7))
+    factor = jnp.asarray([1.0, 0.9, 1.9, 2.1, 1.0])
+    got = jax.jit(jax.vmap(jax.vmap(run, (0, None, 0)), (0, 0, None)))(start, bound, factor)
+    steps = np.asarray(got["steps"])
+    assert steps.min() == 0 and steps.max() == 40 and len(np.unique(steps)) > 10
+    for i, j in np.ndindex(7, 5):
+        alone = run(start[i, j], bound[i], factor[j])
+        assert steps[i, j] == alone["steps"]
+        np.testing.assert_array_equal(got["x"][i, j], alone["x"])
+
+
+def test_a_queue_under_an_axis_that_only_a_constant_has():
+    run = lambda bound: loop(
+        lambda x: x, lambda x: x > bound, lambda x: x / 2, lambda x: x, jnp.asarray(8.0, jnp.float32)
+    )
+    got = jax.vmap(run)(jnp.asarray([20.0, 3.0, 0.9], jnp.float32))
+    np.testing.assert_array_equal(got, [8, 2, 0.5])

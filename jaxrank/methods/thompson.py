@@ -16,6 +16,8 @@ from jaxrank.statistics import Counts
 
 _FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
 _FAR = 3.0
+_COMPARED, _ROWS = 512, 64  # models up to which ranks come from comparing all pairs; above, samples sorted at once
+_PAIRS = 16_384  # integrals held at once
 _REACH, _NODES = 4.6, 128  # sinh grid: 50 standard deviations to each side, and its number of nodes
 
 
@@ -147,6 +149,9 @@ def _quantiles(alpha: Array, beta: Array, z: Array) -> tuple[Array, Array]:
 
 def _rank_moments(draws: Float[Array, "models samples"]) -> tuple[Float[Array, " models"], Float[Array, " models"]]:
     """Mean and standard deviation over the samples of each model's rank; equal draws share their ranks."""
+    if draws.shape[0] > _COMPARED:
+        ranks = jax.lax.map(_sorted_ranks, draws.T, batch_size=_ROWS)
+        return jnp.mean(ranks, axis=0), jnp.std(ranks, axis=0)
 
     def rank(own: Array) -> tuple[Array, Array]:
         above = jnp.sum(draws > own[None, :], axis=0) + jnp.sum(draws == own[None, :], axis=0) / 2 + 0.5
@@ -154,6 +159,13 @@ def _rank_moments(draws: Float[Array, "models samples"]) -> tuple[Float[Array, "
 
     mean, sd = jax.lax.map(rank, draws)
     return mean.astype(draws.dtype), sd.astype(draws.dtype)
+
+
+def _sorted_ranks(row: Float[Array, " models"]) -> Float[Array, " models"]:
+    """Ranks, 1 the largest, equal values sharing their mean rank."""
+    ordered = jnp.sort(row)
+    below, upto = (jnp.searchsorted(ordered, row, side=side) for side in ("left", "right"))
+    return row.shape[0] - (below + upto) / 2 + jnp.asarray(0.5, row.dtype)
 
 
 def _expected_above(alpha: Float[Array, " models"], beta: Float[Array, " models"]) -> Float[Array, " models"]:
@@ -178,6 +190,13 @@ def _chance_above(alpha: Array, beta: Array, other_alpha: Array, other_beta: Arr
 
     Members of a batch one after the other, so that the iterations of the incomplete beta function stay in the cache.
     """
+    pairs = (alpha, beta, other_alpha, other_beta)
+    if alpha.shape[0] > _PAIRS:
+        return jax.lax.map(lambda x: _integrals(*(v[None] for v in x))[0], pairs, batch_size=_PAIRS)
+    return _integrals(*pairs)
+
+
+def _integrals(alpha: Array, beta: Array, other_alpha: Array, other_beta: Array) -> Array:
     t = jnp.asarray(np.linspace(-_REACH, _REACH, _NODES), alpha.dtype)
     centre = jnp.log(alpha) - jnp.log(beta)
     width = jnp.sqrt(1 / alpha + 1 / beta)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxrank.fit import Status
+from jaxrank.solve.slots import loop
 
 _GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
 
@@ -87,7 +88,6 @@ def levenberg_marquardt(
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
     quarter of eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
     """
-    alive = jnp.asarray(alive)
     dtype = jax.tree.leaves(start)[0].dtype
     eps = jnp.finfo(dtype).eps
     tolerance = eps ** (2 / 3) / 4
@@ -129,25 +129,22 @@ def levenberg_marquardt(
             steps=state.steps + 1,
         )
 
-    # The first pass evaluates the start: a step of length 0 from an infinite value.
-    blank = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(objective, start, memory)[1])
-    infinite = jnp.asarray(jnp.inf, dtype)
-    state = _State(
-        start,
-        jax.tree.map(jnp.zeros_like, start),
-        memory,
-        blank,
-        infinite,
-        infinite,
-        jnp.asarray(damping, dtype),
-        ~alive,
-        jnp.asarray(0, jnp.int32),
-    )
-    state = jax.lax.while_loop(searching, iterate, state)
-    good = state.done & jnp.isfinite(state.value) & (state.damping <= 1e12)
-    status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS)
-    status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
-    return Minimum(state.x, state.memory, status, state.steps, state.value)
+    def begin(given: tuple) -> _State:
+        # The first pass evaluates the start: a step of length 0 from an infinite value.
+        start, memory, alive = given
+        blank = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(objective, start, memory)[1])
+        infinite, none = jnp.asarray(jnp.inf, dtype), jax.tree.map(jnp.zeros_like, start)
+        damped = jnp.asarray(damping, dtype)
+        return _State(start, none, memory, blank, infinite, infinite, damped, ~alive, jnp.asarray(0, jnp.int32))
+
+    def finish(state: _State) -> Minimum:
+        good = state.done & (state.steps > 0) & jnp.isfinite(state.value) & (state.damping <= 1e12)
+        status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS).astype(jnp.int32)
+        return Minimum(state.x, state.memory, status, state.steps, state.value)
+
+    found = loop(begin, searching, iterate, finish, (start, memory, jnp.asarray(alive)))
+    status = jnp.where(alive, found.status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+    return found._replace(status=status)
 
 
 class _State(NamedTuple):

@@ -1,0 +1,172 @@
+"""Loops of many lanes that end at different times, a few lanes at once.
+
+A ``vmap`` of ``jax.lax.while_loop`` runs every lane until the last is done. Here a batch is a queue: a fixed number of
+lanes is at work, and those that are done make room for the next. The work is the sum of the lanes' steps instead of
+their number times the most steps, and what is at work stays in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+_CACHE_BYTES = 2**20  # lanes at work on a CPU: within the cache of one core
+_ACCELERATOR_BYTES = 2**28
+_FEWEST, _MOST = 16, 2**12
+_IDLE = 8  # lanes are exchanged when one slot in so many is idle
+
+
+def loop(
+    begin: Callable[[Any], Any],
+    searching: Callable[[Any], Bool[Array, ""]],
+    iterate: Callable[[Any], Any],
+    finish: Callable[[Any], Any],
+    start: Any,
+) -> Any:
+    """``finish(while_loop(searching, iterate, begin(start)))``, where a batch of lanes goes through a queue.
+
+    All four may close over arrays, traced ones also. Lanes whose ``searching(begin(start))`` is false take no part.
+    Not differentiable in reverse.
+    """
+    state = eqx.filter_eval_shape(begin, start)
+    dynamic, static = eqx.partition(
+        (
+            eqx.filter_closure_convert(begin, start),
+            eqx.filter_closure_convert(searching, state),
+            eqx.filter_closure_convert(iterate, state),
+            eqx.filter_closure_convert(finish, state),
+        ),
+        eqx.is_array,
+    )
+    leaves, structure = jax.tree.flatten((start, dynamic))
+
+    def alone(*leaves: Array) -> Any:
+        start, functions = _restore(leaves, structure, static)
+        return _run_alone(start, functions)
+
+    def together(leaves: list[Array], batched: list[bool], size: int) -> Any:
+        return _run_queue(leaves, batched, size, lambda x: _restore(x, structure, static))
+
+    return _batching(alone, together, [False] * len(leaves), 0)(*leaves)
+
+
+def _restore(leaves: Any, structure: Any, static: Any) -> tuple[Any, tuple]:
+    start, dynamic = jax.tree.unflatten(structure, leaves)
+    return start, eqx.combine(dynamic, static)
+
+
+def _run_alone(start: Any, functions: tuple) -> Any:
+    begin, searching, iterate, finish = functions
+    return finish(jax.lax.while_loop(lambda s: searching(s), lambda s: iterate(s), begin(start)))
+
+
+def _batching(alone: Callable, together: Callable, batched: list[bool], size: int) -> Callable:
+    """A function of leaves of which those in ``batched`` have a first axis of ``size`` lanes; another ``vmap`` makes the
+    lanes more, where JAX would map the queue as a whole."""
+
+    @jax.custom_batching.custom_vmap
+    def run(*leaves: Array) -> Any:
+        return together(list(leaves), batched, size) if any(batched) else alone(*leaves)
+
+    @run.def_vmap
+    def mapped(outer: int, mapped: Any, *leaves: Array) -> Any:
+        both = [inner or new for inner, new in zip(batched, mapped, strict=True)]
+        inside = size if any(batched) else 1
+
+        def merge(x: Array, inner: bool, new: bool) -> Array:
+            if not (inner or new):
+                return x
+            x = x if new else jnp.broadcast_to(x[None], (outer, *x.shape))
+            if any(batched) and not inner:
+                x = jnp.broadcast_to(x[:, None], (outer, inside, *x.shape[1:]))
+            return x.reshape(outer * inside, *x.shape[2:]) if any(batched) else x
+
+        merged = [merge(*each) for each in zip(leaves, batched, mapped, strict=True)]
+        out = _batching(alone, together, both, outer * inside)(*merged)
+        if any(batched):
+            out = jax.tree.map(lambda x: x.reshape(outer, inside, *x.shape[1:]), out)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return run
+
+
+def _run_queue(leaves: list[Array], batched: list[bool], size: int, restore: Callable[[Any], tuple]) -> Any:
+    axes = [0 if b else None for b in batched]
+
+    def per_lane(which: int) -> Callable:
+        """The function number ``which`` of the four, of leaves and one argument, over lanes."""
+        return jax.vmap(lambda leaves, x: restore(leaves)[1][which](x), in_axes=(axes, 0))
+
+    searching, iterate, finish = per_lane(1), per_lane(2), per_lane(3)
+    begin = jax.vmap(lambda leaves: restore(leaves)[1][0](restore(leaves)[0]), in_axes=(axes,))
+    take = lambda at: [x[at] if b else x for x, b in zip(leaves, batched, strict=True)]
+    n_slots = min(size, _slots(jax.eval_shape(begin, leaves), leaves, batched, size))
+
+    def advance(own: list[Array], state: Any) -> tuple[Any, Array]:
+        """One step of those that still search, and which still do."""
+        active = searching(own, state)
+        state = _where(active, iterate(own, state), state)
+        return state, searching(own, state)
+
+    if n_slots == size:
+        state = begin(leaves)
+        state, _ = jax.lax.while_loop(
+            lambda c: jnp.any(c[1]), lambda c: advance(leaves, c[0]), (state, searching(leaves, state))
+        )
+        return finish(leaves, state)
+
+    first = begin(leaves)
+    alive = searching(leaves, first)
+    out = finish(leaves, first)
+    queue = jnp.argsort(~alive)  # stable: those that search, in their order
+    n_jobs = jnp.sum(alive)
+
+    def load(job: Array) -> tuple[list[Array], Any]:
+        own = take(queue[jnp.minimum(job, size - 1)])
+        return own, begin(own)
+
+    def exchange(carry: tuple) -> tuple:
+        job, waiting, own, state, busy, out = carry
+        ended = (job < n_jobs) & ~busy
+        place = jnp.where(ended, queue[jnp.minimum(job, size - 1)], size)
+        out = jax.tree.map(lambda o, new: o.at[place].set(new, mode="drop"), out, finish(own, state))
+        job = jnp.where(ended, jnp.minimum(waiting + jnp.cumsum(ended) - 1, n_jobs), job)
+        waiting = jnp.minimum(waiting + jnp.sum(ended), n_jobs)
+        fresh_own, fresh = load(job)
+        own = [_where(ended, n, o) if b else o for n, o, b in zip(fresh_own, own, batched, strict=True)]
+        state = _where(ended, fresh, state)
+        return job, waiting, own, state, (job < n_jobs) & (ended | busy), out
+
+    def turn(carry: tuple) -> tuple:
+        job, waiting, own, state, busy, out = carry
+        state, still = advance(own, state)
+        busy = busy & still
+        ended = jnp.sum((job < n_jobs) & ~busy)
+        enough = (ended * _IDLE >= n_slots) & (waiting < n_jobs)
+        return jax.lax.cond(
+            (ended > 0) & (enough | ~jnp.any(busy)), exchange, lambda c: c, (job, waiting, own, state, busy, out)
+        )
+
+    job = jnp.arange(n_slots)
+    own, state = load(job)
+    carry = (jnp.minimum(job, n_jobs), jnp.minimum(n_slots, n_jobs), own, state, job < n_jobs, out)
+    return jax.lax.while_loop(lambda c: jnp.any(c[0] < n_jobs), turn, carry)[-1]
+
+
+def _slots(state: Any, leaves: list[Array], batched: list[bool], size: int) -> int:
+    """Lanes at work at once, a power of 2, from the bytes of one."""
+    own = [x for x, b in zip(leaves, batched, strict=True) if b]
+    lane = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in [*jax.tree.leaves(state), *own]) // max(size, 1)
+    limit = _CACHE_BYTES if jax.default_backend() == "cpu" else _ACCELERATOR_BYTES
+    fit = max(limit // max(lane, 1), 1)
+    return min(max(1 << (fit.bit_length() - 1), _FEWEST), _MOST)
+
+
+def _where(mask: Array, new: Any, old: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), new, old)
