@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -27,6 +27,7 @@ READS_ORDER = {
 }
 ABSENT = -4  # code of a model that takes no part: low enough that no sum with another code reaches 0
 _WRITTEN_OUT = 64  # up to so many opponents the sum is written out
+_SHORT = 16  # models
 
 
 class RatingSystem(eqx.Module):
@@ -35,6 +36,8 @@ class RatingSystem(eqx.Module):
     ``options`` are its numbers, each (batch,) or (1,). A state is a tuple of (models, batch) arrays, the first of
     which holds the ratings relative to the initial rating.
     """
+
+    fewest_lanes: ClassVar[int] = 64  # of a block of replicates on a CPU: what fills a core is the lanes of one event
 
     order: eqx.AbstractVar[str]
     n_orders: eqx.AbstractVar[int]
@@ -139,8 +142,19 @@ def _stream(system: RatingSystem) -> Callable[..., tuple[Array, ...]]:
         def event(state: tuple[Array, ...], outcome: Array) -> tuple[tuple[Array, ...], None]:
             return system.play(state, outcome.astype(dtype), table), None
 
+        def carried(carry: tuple[tuple[Array, ...], Array], following: Array) -> tuple[Any, None]:
+            state, outcome = carry
+            return (system.play(state, outcome, table), following.astype(dtype)), None
+
         def trial(state: tuple[Array, ...], block: Array) -> tuple[tuple[Array, ...], None]:
-            return system.after_trial(jax.lax.scan(event, state, block)[0], table), None
+            if block.shape[1] < _SHORT:
+                # Read where it is used, an outcome would be fused into every pair, and loops as short as this would not
+                # vectorise: it is carried from the pass before.
+                begin = state, block[0].astype(dtype)
+                (state, _), _ = jax.lax.scan(carried, begin, jnp.roll(block, -1, axis=0))
+            else:
+                state, _ = jax.lax.scan(event, state, block)
+            return system.after_trial(state, table), None
 
         return jax.lax.scan(trial, system.start((outcomes.shape[-2], width), dtype, table), codes)[0]
 

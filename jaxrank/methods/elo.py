@@ -50,6 +50,7 @@ class Elo(RatingSystem, Ranker):
 
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
+    fewest_lanes: ClassVar[int] = 16  # they fill the registers
     K: Any = number(4.0)
     initial: Any = number(1500.0)
     ties: str = choice("skip")

@@ -20,6 +20,7 @@ from jaxrank.resampling.sources import Source
 
 _CACHE_BYTES = 2**19  # a block on a CPU: within the cache of one core
 _ACCELERATOR_BYTES = 2**28  # a block on a GPU or TPU
+_LOWEST = 16  # fewest replicates in a block on a CPU
 
 
 class Work(eqx.Module):
@@ -67,7 +68,8 @@ class Replication(Work):
             probe = cls(ranker=ranker, source=source, key=key, block=1)
             payload = jax.tree.map(lambda x: x[0], probe.payload(np.zeros(1, int)))
             stat = jax.eval_shape(lambda p: probe.statistic(jnp.uint32(0), p)[0], payload)
-            block = block_size(sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat)))
+            low = getattr(ranker, "fewest_lanes", _LOWEST)
+            block = block_size(sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat)), low)
         return cls(ranker=ranker, source=source, key=key, block=block)
 
 
@@ -101,7 +103,7 @@ def concatenate(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]
     return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
 
 
-def block_size(lane_bytes: int, low: int = 16, high: int = 256) -> int:
+def block_size(lane_bytes: int, low: int = _LOWEST, high: int = 256) -> int:
     """Replicates in a block, a power of 2, from the bytes that one replicate works on."""
     on_cpu = jax.default_backend() == "cpu"
     fit = (_CACHE_BYTES if on_cpu else _ACCELERATOR_BYTES) // max(lane_bytes, 1)
