@@ -189,7 +189,7 @@ def _order_chances(terms: Array, allowed: Array) -> tuple[Array, Array]:
 
 
 def _moments_in_blocks(theta: Array, eta: Array, slate: Array, allowed: Array, block: int) -> tuple[Array, ...]:
-    """log Z, chance of each order, mean, mixed and joint moments, ``block`` orders at a time, the forbidden ones not."""
+    """log Z, chance of each order, mean, mixed and joint moments, ``block`` orders at a time, none of the forbidden."""
     n_models, n_orders = theta.shape[0], eta.shape[0]
     first = jnp.argsort(~allowed)  # stable: allowed orders first
     places = jnp.pad(first, (0, -n_orders % block), mode="edge").reshape(-1, block)

@@ -6,10 +6,10 @@ at a time and keeps no derivatives. Here e_t is read off the generating function
 Fourier transform on the circle |z| = r at whose radius the independent draws with odds x_i r have mean size t [hong2013
 for the transform of a Poisson-binomial distribution]. With more than L nodes the sum is exact, whatever the radius; at
 this radius every term is at most 1, the result is of the order of 1/sqrt(L), and no digit is lost to cancellation. With
-n nodes the chances of sizes n, 2 n, ... away from t are added to it, and terms far from the real axis are small where many
-items are undecided: the nodes that a rounded number cannot do without are 33 in float64 and 19 in float32 on the upper
-half circle, however many the items. The work for an order is O(L), one array expression, and the second derivatives are
-one matrix product.
+n nodes the chances of sizes n, 2 n, ... away from t are added to it, and terms far from the real axis are small where
+many items are undecided: the nodes that a rounded number cannot do without are 33 in float64 and 19 in float32 on the
+upper half circle, however many the items. The work for an order is O(L), one array expression, and the second
+derivatives are one matrix product.
 """
 
 from __future__ import annotations

@@ -254,7 +254,9 @@ def test_model_pools_are_what_single_fits_say() -> None:
 
     R = np.random.default_rng(1).integers(0, 2, (6, 8, 5))
     greedy = np.random.default_rng(2).integers(0, 2, (6, 8, 1))
-    pools = model_pools(R, ["avg", "bradley_terry_map", "bradley_terry_luce_map", "bayes_greedy"], 4, 10, R0=greedy, dtype="float64")
+    pools = model_pools(
+        R, ["avg", "bradley_terry_map", "bradley_terry_luce_map", "bayes_greedy"], 4, 10, R0=greedy, dtype="float64"
+    )
     assert pools.members.shape == (10, 4)
     for b in (0, 9):
         i = pools.members[b]

@@ -62,7 +62,9 @@ def test_golden_tensors(tensor, method):
     assert [set(np.flatnonzero(fit.ranks == rank).tolist()) for rank in np.unique(fit.ranks)] == groups
 
 
-@pytest.mark.parametrize(("n_items", "spread"), [(3, 1.0), (20, 2.0), (64, 5.0), (64, 30.0), (7, 100.0), (90, 1.0), (300, 0.1), (300, 4.0)])
+@pytest.mark.parametrize(
+    ("n_items", "spread"), [(3, 1.0), (20, 2.0), (64, 5.0), (64, 30.0), (7, 100.0), (90, 1.0), (300, 0.1), (300, 4.0)]
+)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-13), ("float32", 5e-5)])
 def test_symmetric_polynomials_match_the_recursion(n_items, spread, dtype, tolerance):
     log_x = np.random.default_rng(0).normal(size=n_items) * spread

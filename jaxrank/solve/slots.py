@@ -67,8 +67,8 @@ def _run_alone(start: Any, functions: tuple) -> Any:
 
 
 def _batching(alone: Callable, together: Callable, batched: list[bool], size: int) -> Callable:
-    """A function of leaves of which those in ``batched`` have a first axis of ``size`` lanes; another ``vmap`` makes the
-    lanes more, where JAX would map the queue as a whole."""
+    """A function of leaves of which those in ``batched`` have a first axis of ``size`` lanes; another ``vmap`` makes
+    them more, where JAX would map the queue as a whole."""
 
     @jax.custom_batching.custom_vmap
     def run(*leaves: Array) -> Any:
