@@ -77,7 +77,8 @@ def run(method: str, size: str, cap: float, memory: float) -> dict[str, Any]:
             time.sleep(0.1)
         out, error = process.communicate()
     if process.returncode:
-        return {"failed": (error.strip().splitlines() or [f"signal {-process.returncode}"])[-1]}
+        raised = [line for line in error.splitlines() if "Error: " in line]
+        return {"failed": raised[-1] if raised else f"exit status {process.returncode}"}
     return json.loads(out.splitlines()[-1])
 
 
