@@ -27,7 +27,7 @@ READS_ORDER = {
 }
 ABSENT = -4  # code of a model that takes no part: low enough that no sum with another code reaches 0
 _WRITTEN_OUT = 64  # up to so many opponents the sum is written out
-_SHORT = 16  # models
+_SHORT = 16  # with fewer models the loops over them do not vectorise by themselves
 
 
 class RatingSystem(eqx.Module):

@@ -61,7 +61,6 @@ def log_symmetric(
     cosine, sine, share, angle = (jnp.asarray(v, log_x.dtype) for v in circle)
     cosine, sine = cosine[..., None], sine[..., None]
     modulus2 = 1 - 2 * q * (1 - q) * (1 - cosine)
-    # The number of nodes is odd, so no node is -1 and the modulus is never zero.
     log_modulus = jnp.sum(jnp.log(modulus2), axis=-1) / 2
     turn = jnp.sum(jnp.arctan2(q * sine, 1 - q + q * cosine), axis=-1) - sizes[:, None] * angle
     amplitude = share * jnp.exp(log_modulus)

@@ -396,6 +396,23 @@ def test_case_G03_seeds_of_thompson():
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
+def test_thompson_of_many_models_is_that_of_few(monkeypatch):
+    """Ranks by sorting and integrals in blocks, which large numbers of models take, on a small one."""
+    from jaxrank.methods import thompson
+
+    def results():
+        draws = jnp.asarray(np.random.default_rng(0).integers(0, 6, (9, 200)), float)  # with ties
+        alpha, beta = jnp.asarray([1.0, 4, 4, 9, 2, 7]), jnp.asarray([3.0, 4, 4, 1, 8, 7])
+        return *thompson._rank_moments(draws), thompson._expected_above(alpha, beta)
+
+    with jax.enable_x64(True):
+        few = results()
+        monkeypatch.setattr(thompson, "_COMPARED", 8)
+        monkeypatch.setattr(thompson, "_PAIRS", 4)
+        for a, b in zip(results(), few, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
 def test_thompson_does_not_depend_on_labels():
     R = np.random.default_rng(1).integers(0, 2, (5, 6, 3))
     R[3] = R[1]

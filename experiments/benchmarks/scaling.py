@@ -62,7 +62,8 @@ def run(**what: Any) -> dict[str, Any]:
     """One measurement in a process of its own, so that memory is that study's and nothing is compiled before."""
     command = [sys.executable, __file__, "--one", json.dumps(what)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    line = what | json.loads(done.stdout)
+    told = {key: Path(value).name if key == "arena" else value for key, value in what.items()}
+    line = told | json.loads(done.stdout)
     print(" ".join(f"{key}={value}" for key, value in line.items()), flush=True)
     return line
 

@@ -138,7 +138,7 @@ def levenberg_marquardt(
         return _State(start, none, memory, blank, infinite, infinite, damped, ~alive, jnp.asarray(0, jnp.int32))
 
     def finish(state: _State) -> Minimum:
-        good = state.done & (state.steps > 0) & jnp.isfinite(state.value) & (state.damping <= 1e12)
+        good = state.done & jnp.isfinite(state.value) & (state.damping <= 1e12)
         status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS).astype(jnp.int32)
         return Minimum(state.x, state.memory, status, state.steps, state.value)
 

@@ -77,20 +77,20 @@ def _batching(alone: Callable, together: Callable, batched: list[bool], size: in
     @run.def_vmap
     def mapped(outer: int, mapped: Any, *leaves: Array) -> Any:
         both = [inner or new for inner, new in zip(batched, mapped, strict=True)]
-        inside = size if any(batched) else 1
+        if not any(batched):
+            out = _batching(alone, together, both, outer)(*leaves)
+            return out, jax.tree.map(lambda _: True, out)
 
         def merge(x: Array, inner: bool, new: bool) -> Array:
             if not (inner or new):
                 return x
             x = x if new else jnp.broadcast_to(x[None], (outer, *x.shape))
-            if any(batched) and not inner:
-                x = jnp.broadcast_to(x[:, None], (outer, inside, *x.shape[1:]))
-            return x.reshape(outer * inside, *x.shape[2:]) if any(batched) else x
+            x = x if inner else jnp.broadcast_to(x[:, None], (outer, size, *x.shape[1:]))
+            return x.reshape(outer * size, *x.shape[2:])
 
         merged = [merge(*each) for each in zip(leaves, batched, mapped, strict=True)]
-        out = _batching(alone, together, both, outer * inside)(*merged)
-        if any(batched):
-            out = jax.tree.map(lambda x: x.reshape(outer, inside, *x.shape[1:]), out)
+        out = _batching(alone, together, both, outer * size)(*merged)
+        out = jax.tree.map(lambda x: x.reshape(outer, size, *x.shape[1:]), out)
         return out, jax.tree.map(lambda _: True, out)
 
     return run
