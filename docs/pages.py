@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import jaxrank
-from jaxrank.catalogue import entries
-from jaxrank.ranker import Entry
+from jaxrank.methods.catalogue import entries
+from jaxrank.models.ranker import Entry
 
-BIB = Path(jaxrank.__file__).with_name("references.bib")
+BIB = Path(jaxrank.__file__).parent / "methods" / "references.bib"
 READS = {
     "Counts": "counts of outcomes",
     "Pairs": "pairwise wins and ties",
@@ -122,7 +122,7 @@ def _departs(entry: Entry) -> str:
 
 def references() -> str:
     """The bibliography; every entry is a target that pages link to as ``[...](#ref-key)``."""
-    out = ["# References", "The sources that docstrings and pages name, from `jaxrank/references.bib`."]
+    out = ["# References", "The sources that docstrings and pages name, from `jaxrank/methods/references.bib`."]
     for key, fields in sorted(bibliography().items(), key=lambda item: (item[1].get("author", ""), item[0])):
         journal = (
             fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or fields.get("institution")

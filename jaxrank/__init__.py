@@ -1,29 +1,32 @@
 """jaxrank: rank models from repeated trials or battles, with honest uncertainty, one table or 100,000 replicates."""
 
-from jaxrank import datasets, errors, evaluation, methods, plots, priors
-from jaxrank.agreement import Agreement, FitTable, agreement, fit_all
-from jaxrank.api import fit
-from jaxrank.catalogue import catalogue, entries
-from jaxrank.comparisons import Comparisons
-from jaxrank.convergence import Convergence
-from jaxrank.diagnosis import Diagnosis, diagnose
+from jaxrank import errors, evaluation, methods
+from jaxrank.data import datasets
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.rankings import Rankings
+from jaxrank.data.readers import from_frame, read
+from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning
-from jaxrank.fit import Fit, Status
-from jaxrank.io import from_frame, read
-from jaxrank.orderings import Rankings
-from jaxrank.pool_studies import model_pools
-from jaxrank.pools import Pools
-from jaxrank.posterior import numpyro_model, posterior
-from jaxrank.posterior_draws import Posterior, load_posterior
-from jaxrank.prefix_studies import convergence
-from jaxrank.ranking import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
-from jaxrank.replicates import Replicates, Summary
-from jaxrank.report import report
-from jaxrank.responses import Responses
-from jaxrank.result import Result
-from jaxrank.storage import load
-from jaxrank.studies import bootstrap, subsample
-from jaxrank.tiers import tiers
+from jaxrank.methods.catalogue import catalogue, entries
+from jaxrank.models import priors
+from jaxrank.models.fit import Fit, Status
+from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
+from jaxrank.reports import report
+from jaxrank.results import plots
+from jaxrank.results.convergence import Convergence
+from jaxrank.results.fit import Result
+from jaxrank.results.pools import Pools
+from jaxrank.results.posterior import Posterior, load_posterior
+from jaxrank.results.replicates import Replicates, Summary
+from jaxrank.results.storage import load
+from jaxrank.results.tiers import tiers
+from jaxrank.studies.agreement import Agreement, FitTable, agreement, fit_all
+from jaxrank.studies.convergence import convergence
+from jaxrank.studies.diagnosis import Diagnosis, diagnose
+from jaxrank.studies.fit import fit
+from jaxrank.studies.pools import model_pools
+from jaxrank.studies.posterior import numpyro_model, posterior
+from jaxrank.studies.replicates import bootstrap, subsample
 
 __version__ = "0.1.0"
 

@@ -18,9 +18,9 @@ import jax
 import pytest
 
 import jaxrank
-from jaxrank.catalogue import entries
 from jaxrank.cli.app import make_app
-from tests.test_scorio_fixtures import METHODS
+from jaxrank.methods.catalogue import entries
+from tests.methods.test_scorio_fixtures import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -192,7 +192,9 @@ def test_the_catalogue_page_has_every_method(written: ModuleType) -> None:
 
 def test_every_reference_is_written(written: ModuleType) -> None:
     page = written.references()
-    keys = re.findall(r"^@\w+\{(\w+),", Path(jaxrank.__file__).with_name("references.bib").read_text(), re.MULTILINE)
+    keys = re.findall(
+        r"^@\w+\{(\w+),", (Path(jaxrank.__file__).parent / "methods" / "references.bib").read_text(), re.MULTILINE
+    )
     assert len(set(keys)) == len(keys) > 50
     for key in keys:
         assert f"(ref-{key})=\n**{key}**: " in page

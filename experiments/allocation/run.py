@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments import mimic
+from jaxrank.data.statistics import Counts
 from jaxrank.evaluation import next_trials
-from jaxrank.statistics import Counts
 
 HERE = Path(__file__).parent
 TOP = 3

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxrank.scaling import arise, scaling_metric
+from jaxrank.evaluation.scaling import arise, scaling_metric
 
 HERE = Path(__file__).parent
 

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from jaxrank import evaluation
-from jaxrank.responses import Responses
+from jaxrank.data.responses import Responses
 
 HERE = Path(__file__).resolve().parent
 METRICS: dict[str, Callable[..., Any]] = {

@@ -18,10 +18,10 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
 from jaxrank import kendall_tau
-from jaxrank.catalogue import make
+from jaxrank.methods.catalogue import make
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
-from jaxrank.prefix_studies import convergence
-from jaxrank.prefixes import cell_table
+from jaxrank.resampling.prefixes import cell_table
+from jaxrank.studies.convergence import convergence
 
 HERE = Path(__file__).parent
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from experiments import mimic
 from jaxrank.methods.pass_family import PassAtK
-from jaxrank.prefix_studies import convergence
+from jaxrank.studies.convergence import convergence
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxrank as jr
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
 
 WINS = np.array([[0, 3, 6], [2, 0, 3], [2, 0, 0]])
 PATTERNS = np.array(list(itertools.product((0, 1), repeat=3)))  # outcomes of three models on one question

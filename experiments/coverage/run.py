@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank import evaluation as ev
+from jaxrank.data.statistics import Counts
 from jaxrank.evaluation import exact
-from jaxrank.statistics import Counts
 
 HERE = Path(__file__).parent
 K = 4

@@ -12,7 +12,7 @@ import numpy as np
 
 import jaxrank as jr
 from experiments import mimic
-from jaxrank.studies import subsample
+from jaxrank.studies.replicates import subsample
 
 HERE = Path(__file__).parent
 PUBLISHED = {  # difficulty, tau of greedy with sampling, change of tau, reduction of its standard deviation

@@ -38,7 +38,7 @@ def data_set(name: str) -> tuple[Any, Any]:
 
 def fit(name: str) -> dict[str, Any]:
     import jaxrank as jr
-    from jaxrank.catalogue import entries
+    from jaxrank.methods.catalogue import entries
 
     data, prior = data_set(name)
     methods = [m for m, e in entries().items() if e.published or m in CONFIG["additions"]]
@@ -60,7 +60,7 @@ def fit(name: str) -> dict[str, Any]:
 
 def summary(found: dict[str, Any]) -> dict[str, Any]:
     """The figures of published table 1: over the published methods other than avg, bayes itself included."""
-    from jaxrank.catalogue import entries
+    from jaxrank.methods.catalogue import entries
 
     published = {m for m, e in entries().items() if e.published} - {"avg"}
     tau = np.array([t for m, t in found["tau_with_gold"].items() if m in published and np.isfinite(t)])

@@ -20,7 +20,7 @@ import pytest
 import jaxrank as jr
 from jaxrank.methods.irt_marginal import RaschMarginal, ThreeParameterMarginal, TwoParameterMarginal
 from jaxrank.methods.pass_family import GPassAtKTau
-from jaxrank.solve.quadrature import AdaptiveGaussHermite, GaussHermite
+from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, GaussHermite
 from tests import test_graph_methods as graphs
 from tests import test_irt_joint as joint
 from tests import test_kemeny as kemeny
@@ -28,8 +28,8 @@ from tests import test_paired as paired
 from tests import test_pass_family as passes
 from tests import test_ratings as ratings
 from tests import test_voting as voting
+from tests.methods.test_golden_catalogue import POINTWISE_AND_PAIRED, TENSORS, order
 from tests.oracles import golden
-from tests.test_golden_catalogue import POINTWISE_AND_PAIRED, TENSORS, order
 
 Check = tuple[str, float | None, bool | None]  # method, largest difference, whether the order is the golden one
 FINE = AdaptiveGaussHermite(31)

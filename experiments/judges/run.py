@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from jaxrank import JaxrankWarning, kendall_tau
-from jaxrank import judges as judging
-from jaxrank.ranking import rank_scores
+from jaxrank.evaluation import judges as judging
+from jaxrank.numerics.ranks import rank_scores
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "shared" / "data"

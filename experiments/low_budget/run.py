@@ -19,7 +19,7 @@ import numpy as np
 import jaxrank as jr
 from experiments import mimic
 from jaxrank.errors import JaxrankError
-from jaxrank.studies import subsample
+from jaxrank.studies.replicates import subsample
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -19,7 +19,7 @@ from typing import Any
 import jaxrank as jr
 from experiments import mimic
 from jaxrank.errors import JaxrankError
-from jaxrank.pool_studies import model_pools
+from jaxrank.studies.pools import model_pools
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

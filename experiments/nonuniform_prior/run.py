@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank import kendall_tau
-from jaxrank.dirichlet import dirichlet_moments
+from jaxrank.numerics.dirichlet import dirichlet_moments
 
 HERE = Path(__file__).parent
 D, N = (0, 1, 2, 4, 8, 16), (1, 2, 3, 5, 8, 12, 20, 40, 80)

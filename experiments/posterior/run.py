@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import jaxrank as jr
-from jaxrank.diagnostics import ess_mean
 from jaxrank.errors import JaxrankWarning
-from jaxrank.posterior_specs import MODELS
+from jaxrank.numerics.chains import ess_mean
+from jaxrank.posteriors.specs import MODELS
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"

@@ -20,10 +20,10 @@ import numpy as np
 
 from experiments import mimic
 from jaxrank import kendall_tau, rank_scores
+from jaxrank.data.statistics import Counts
 from jaxrank.methods.irt_marginal import RaschMarginal
 from jaxrank.methods.pointwise import Average
-from jaxrank.solve.quadrature import AdaptiveGaussHermite, GaussHermite
-from jaxrank.statistics import Counts
+from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, GaussHermite
 
 HERE = Path(__file__).parent
 PUBLISHED = {"AIME24": 0.804, "AIME25": 0.834, "HMMT25": 0.810}  # arXiv 2603.10960, table 2, rasch_mml_credible

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank import datasets
 from jaxrank.cli.runtime import say
-from jaxrank.comparisons import Comparisons
+from jaxrank.data import datasets
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
-from jaxrank.responses import Responses
 
 READING = "Reading the file"
 
@@ -122,7 +122,7 @@ def read_data(
     if len(files) == 1 and files[0] in datasets.available() and not os.path.exists(files[0]):
         data = datasets.load(files[0])
     else:
-        from jaxrank.io import read
+        from jaxrank.data.readers import read
 
         others = _other_options(read, parse_options(list(read_options)))
         data = read(

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.data.responses import Responses, name_list
 from jaxrank.errors import DataError
-from jaxrank.responses import Responses, name_list
 
 
 def read_prior(path: Path, data: Any) -> np.ndarray:
     """R0 as ints (M, D), shared by all models, from a file with one model that ``data`` does not have; otherwise
     (L, M, D) with a row for every model of ``data``. Raises `DataError` where names do not match."""
-    from jaxrank.io import read
+    from jaxrank.data.readers import read
 
     if not isinstance(data, Responses):
         raise DataError("a prior file holds outcomes on questions; the data are battles")

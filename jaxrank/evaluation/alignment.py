@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, JaxrankWarning
-from jaxrank.ranking import kendall_tau
-from jaxrank.responses import Responses
+from jaxrank.numerics.ranks import kendall_tau
 
 LOW_ALIGNMENT = 0.65
 

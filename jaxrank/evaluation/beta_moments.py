@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.hypergeometric import log_gamma_mixed
+from jaxrank.numerics.hypergeometric import log_gamma_mixed
 
 Cells = Float[Array, "*cells"]
 

@@ -13,10 +13,10 @@ from jax.core import Tracer
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
-from jaxrank.dirichlet import prior_counts
+from jaxrank.data.responses import Responses
+from jaxrank.data.statistics import Counts
 from jaxrank.errors import DataError, OptionError
-from jaxrank.responses import Responses
-from jaxrank.statistics import Counts
+from jaxrank.numerics.dirichlet import prior_counts
 
 
 class Estimate(eqx.Module):

@@ -25,8 +25,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from jaxrank import hypergeometric
-from jaxrank.dirichlet import dirichlet_moments
+from jaxrank.data.responses import name_list
 from jaxrank.errors import OptionError, UndefinedScoreError, UnsupportedDataError
 from jaxrank.evaluation import exact
 from jaxrank.evaluation.beta_moments import (
@@ -38,7 +37,8 @@ from jaxrank.evaluation.beta_moments import (
     weighted_moments,
 )
 from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions, precision, read
-from jaxrank.responses import name_list
+from jaxrank.numerics import hypergeometric
+from jaxrank.numerics.dirichlet import dirichlet_moments
 
 
 def bayes(

@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.fit import Fit, Status
-from jaxrank.graph import reachability
-from jaxrank.options import check_number
-from jaxrank.ranker import Entry, Ranker, number
-from jaxrank.solve.shortcut import shortcut
-from jaxrank.solve.stationary import log_stationary_distribution
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit, Status
+from jaxrank.models.options import check_number
+from jaxrank.models.ranker import Entry, Ranker, number
+from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.solve.shortcut import shortcut
+from jaxrank.numerics.solve.stationary import log_stationary_distribution
 
 
 class AlphaRank(Ranker):

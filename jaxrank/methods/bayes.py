@@ -9,11 +9,11 @@ import numpy as np
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
-from jaxrank.dirichlet import dirichlet_moments, prior_counts
+from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit, Status, exact_fit
-from jaxrank.ranker import ChecksData, Entry, HasStandardErrors, NeedsPrior, Ranker, choice, number
-from jaxrank.statistics import Counts
+from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, NeedsPrior, Ranker, choice, number
+from jaxrank.numerics.dirichlet import dirichlet_moments, prior_counts
 
 
 class Bayes(Ranker, NeedsPrior, HasStandardErrors, ChecksData):

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.fit import Fit
-from jaxrank.graph import levels, reachability, strong_components
-from jaxrank.paths import widest_paths
-from jaxrank.preferences import TIE_POLICIES, check_option, preferences, votes_fit
-from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit
+from jaxrank.models.preferences import TIE_POLICIES, check_option, preferences, votes_fit
+from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.numerics.graph import levels, reachability, strong_components
+from jaxrank.numerics.paths import widest_paths
 
 STRENGTHS = ("margin", "winning_votes")
 

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxrank.data.statistics import Counts, Sequence
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.irt_table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
-from jaxrank.ranker import Entry, Explains, Ranker, choice, number
-from jaxrank.rasch_fit import rasch_start
-from jaxrank.solve.arrow import solve_arrow
-from jaxrank.solve.damped import Minimum, self_concordant_newton
-from jaxrank.statistics import Counts, Sequence
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.irt.rasch import rasch_start
+from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.models.ranker import Entry, Explains, Ranker, choice, number
+from jaxrank.numerics.solve.arrow import solve_arrow
+from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
 
 SCORES = ("initial", "final", "mean", "gain")
 

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.fit import Fit
-from jaxrank.preferences import Preferences, check_option, preferences, votes_fit
-from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit
+from jaxrank.models.preferences import Preferences, check_option, preferences, votes_fit
+from jaxrank.models.ranker import Entry, Ranker, choice
 
 RANK_TIES = ("average", "max")
 

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxrank.fit import Fit
-from jaxrank.options import check_choice, check_number
-from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.statistics import Sequence
-from jaxrank.stream import (
+from jaxrank.data.statistics import Sequence
+from jaxrank.models.fit import Fit
+from jaxrank.models.options import check_choice, check_number
+from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
     TIES,

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.fit import Fit, Status, exact_fit
-from jaxrank.graph import reachability
-from jaxrank.options import check_choice, check_number
-from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.solve.hodge import harmonic_part, potentials
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.options import check_choice, check_number
+from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.solve.hodge import harmonic_part, potentials
 
 STATS = ("binary", "log_odds")
 WEIGHTS = ("total", "decisive", "uniform")

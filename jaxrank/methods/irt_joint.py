@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 
+from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.irt_cells import probability
-from jaxrank.irt_joint_fit import JointModel, fit_joint
-from jaxrank.irt_table import explain_separation, item_table, joint_existence, reported_difficulty
-from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, Explains, Ranker, choice, number
-from jaxrank.rasch_fit import item_fit
-from jaxrank.statistics import Counts
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.irt.cells import probability
+from jaxrank.models.irt.joint import JointModel, fit_joint
+from jaxrank.models.irt.rasch import item_fit
+from jaxrank.models.irt.table import explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.ranker import Entry, Explains, Ranker, choice, number
 
 
 class TwoParameter(Ranker, Explains):

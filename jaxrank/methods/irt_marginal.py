@@ -8,15 +8,15 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit, solver_resolution
-from jaxrank.irt_cells import probability
-from jaxrank.irt_marginal_fit import MarginalModel, fit_marginal, item_covariance, posterior, posterior_quantile
-from jaxrank.irt_table import item_table, reported_difficulty
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
-from jaxrank.rasch_fit import item_fit
-from jaxrank.solve.quadrature import AdaptiveGaussHermite, Quadrature
-from jaxrank.statistics import Counts
+from jaxrank.models.fit import Fit, solver_resolution
+from jaxrank.models.irt.cells import probability
+from jaxrank.models.irt.marginal import MarginalModel, fit_marginal, item_covariance, posterior, posterior_quantile
+from jaxrank.models.irt.rasch import item_fit
+from jaxrank.models.irt.table import item_table, reported_difficulty
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
 
 
 class RaschMarginal(Ranker, HasStandardErrors):
@@ -28,9 +28,10 @@ class RaschMarginal(Ranker, HasStandardErrors):
     **Scores** posterior mean (EAP) of theta, or with ``quantile`` q the q-quantile of its posterior, in log-odds; not
     centred: the prior N(0, 1) fixes the place. With complete data the order is that of the total scores, ties included.
     **Fields** ``quadrature``: `AdaptiveGaussHermite` (default, 11 nodes) or `GaussHermite` (21 nodes is the published
-    setting), from `jaxrank.solve.quadrature`. Fixed nodes tie models: with many trials each posterior is narrower than
-    the gap between nodes (0.68) and collapses onto one, so that models between the same two nodes get nearly or exactly
-    the same score, and a quantile is always one of the nodes.  ``quantile``: None (default) or a number in (0, 1).
+    setting), from `jaxrank.numerics.solve.quadrature`. Fixed nodes tie models: with many trials each posterior is
+    narrower than the gap between nodes (0.68) and collapses onto one, so that models between the same two nodes get
+    nearly or exactly the same score, and a quantile is always one of the nodes.  ``quantile``: None (default) or a
+    number in (0, 1).
     ``details``: True adds standard errors of the difficulties and item fit.  ``max_steps``: default 200.
     **Params** ``difficulty`` (M,), ``sd`` (L,) posterior standard deviations, ``log_likelihood`` (marginal, no binomial
     coefficients), ``aic``, ``bic`` (sample size L); with ``details`` ``difficulty_se``, ``infit``, ``outfit`` (at the

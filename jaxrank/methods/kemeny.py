@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from jaxrank.data.statistics import Counts
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.fit import Fit, Status, rounding_resolution
-from jaxrank.graph import levels
-from jaxrank.preferences import TIE_POLICIES, Preferences, check_option, preferences, votes_fit
-from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.solve.linear_order import MAX_ITEMS, best_orders
-from jaxrank.solve.linear_order_host import all_best_orders, chain_levels
-from jaxrank.statistics import Counts
+from jaxrank.models.fit import Fit, Status, rounding_resolution
+from jaxrank.models.preferences import TIE_POLICIES, Preferences, check_option, preferences, votes_fit
+from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.numerics.graph import levels
+from jaxrank.numerics.solve.linear_order import MAX_ITEMS, best_orders
+from jaxrank.numerics.solve.linear_order_host import all_best_orders, chain_levels
 
 
 class KemenyYoung(Ranker):

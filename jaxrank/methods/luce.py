@@ -7,15 +7,15 @@ from typing import ClassVar
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit
-from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
-from jaxrank.setwise import Choices, SetTotals, choices, set_totals
-from jaxrank.setwise_fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
-from jaxrank.setwise_likelihoods import DavidsonLuceLikelihood, LuceLikelihood
-from jaxrank.solve.newton import Newton
-from jaxrank.statistics import Events
+from jaxrank.models.fit import Fit
+from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
+from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
+from jaxrank.numerics.solve.newton import Newton
 
 
 class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
@@ -58,7 +58,7 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
     **Model** Pr(U | S) = delta_t g_t(U) / sum_{t'=1..D} delta_t' e_t'(pi_S^(1/t')), t = |U|, g_t(U) = prod_U pi^(1/t),
     e the elementary symmetric polynomial over the slate S [firth2019, eq. 2]; maximum likelihood, or with ``prior`` (on
     theta; the tie parameters have none) the maximum of the posterior. Newton's method: the model is an exponential
-    family, so gradient and curvature are the inclusion probabilities of `jaxrank.symmetric`.
+    family, so gradient and curvature are the inclusion probabilities of `jaxrank.numerics.symmetric`.
     **Reads** events. Events with all right or all wrong are left out, and the likelihood conditions on that: a slate of
     m models has the orders 1 to min(D, m - 1).
     **Scores** log-strengths theta, mean 0 over models.

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.fit import Fit
-from jaxrank.preferences import shares, votes_fit
-from jaxrank.ranker import Entry, Ranker
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit
+from jaxrank.models.preferences import shares, votes_fit
+from jaxrank.models.ranker import Entry, Ranker
 
 _COUNTING = 128  # up to this many questions comparing all pairs of grades beats sorting them
 

@@ -9,16 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.diagnostics import ess_mean, r_hat
-from jaxrank.fit import Fit, Status
-from jaxrank.likelihood import maximise
-from jaxrank.options import check_number
-from jaxrank.pair_likelihoods import BradleyTerryLikelihood
-from jaxrank.priors import Gaussian
-from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.sampling import nuts
-from jaxrank.solve.newton import Newton
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit, Status
+from jaxrank.models.likelihood import maximise
+from jaxrank.models.options import check_number
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
+from jaxrank.models.priors import Gaussian
+from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.numerics.chains import ess_mean, r_hat
+from jaxrank.numerics.sampling import nuts
+from jaxrank.numerics.solve.newton import Newton
 
 MAX_R_HAT, MIN_ESS = 1.05, 100.0
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from jaxrank.fit import Fit, Status
-from jaxrank.options import check_number
-from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.solve.stationary import join_ties, mass_resolution, stationary_distribution
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit, Status
+from jaxrank.models.options import check_number
+from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, stationary_distribution
 
 
 class PageRank(Ranker):

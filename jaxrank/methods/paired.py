@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 
-from jaxrank.fit import Fit
-from jaxrank.pair_likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
-from jaxrank.paired_fit import PairedModel, fit_paired
-from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, Ranker, choice, number
-from jaxrank.solve.newton import Newton
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.fit import PairedModel, fit_paired
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
+from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.numerics.solve.newton import Newton
 
 
 class BradleyTerry(Ranker, PairedModel):

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank import hypergeometric
+from jaxrank.data.responses import name_list
+from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
-from jaxrank.fit import Fit, Status, exact_fit
-from jaxrank.ranker import ChecksData, Entry, Ranker, number
-from jaxrank.responses import name_list
-from jaxrank.statistics import Counts
+from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.ranker import ChecksData, Entry, Ranker, number
+from jaxrank.numerics import hypergeometric
 
 
 class TriesMetric(Ranker, ChecksData):

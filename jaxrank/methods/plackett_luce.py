@@ -9,15 +9,15 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
-from jaxrank.fit import Fit
-from jaxrank.pair_likelihoods import BradleyTerryLikelihood, log_odds
-from jaxrank.paired_fit import PairedModel, assemble, determined, fit_paired, support
-from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.solve.fixed_point import FixedPoint
-from jaxrank.solve.newton import Newton
-from jaxrank.statistics import Pairs
+from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.fit import PairedModel, assemble, determined, fit_paired, support
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
+from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.numerics.solve.fixed_point import FixedPoint
+from jaxrank.numerics.solve.newton import Newton
 
 
 class PlackettLuce(Ranker, PairedModel):

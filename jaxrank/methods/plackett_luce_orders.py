@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from jaxrank.data.order_statistic import Orders
+from jaxrank.data.rankings import Rankings
 from jaxrank.errors import OptionError, UnsupportedDataError
-from jaxrank.fit import Fit
-from jaxrank.order_statistic import Orders
-from jaxrank.orderings import Rankings
-from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import ChecksData, Entry, HasStandardErrors, Ranker, choice
-from jaxrank.setwise import Choices, SetTotals, choices, set_totals
-from jaxrank.setwise_fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
-from jaxrank.setwise_likelihoods import DavidsonLuceLikelihood, LuceLikelihood
-from jaxrank.solve.newton import Newton
+from jaxrank.models.fit import Fit
+from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, Ranker, choice
+from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
+from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
+from jaxrank.numerics.solve.newton import Newton
 
 
 class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.fit import Fit, Status, exact_fit
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
-from jaxrank.statistics import HIGHEST, Counts
+from jaxrank.data.statistics import HIGHEST, Counts
+from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
 
 
 class Average(Ranker, HasStandardErrors):

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.irt_table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
-from jaxrank.priors import Flat, Prior, as_prior
-from jaxrank.ranker import Entry, Explains, HasStandardErrors, Ranker, choice
-from jaxrank.rasch_fit import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.irt.rasch import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
+from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.ranker import Entry, Explains, HasStandardErrors, Ranker, choice
 
 
 class Rasch(Ranker, HasStandardErrors, Explains):

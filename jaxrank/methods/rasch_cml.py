@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.irt_conditional_fit import conditional_covariance, fit_conditional, weighted_likelihood_ability
-from jaxrank.irt_table import conditional_existence, item_table, reported_difficulty
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice
-from jaxrank.rasch_fit import item_fit
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.irt.conditional import conditional_covariance, fit_conditional, weighted_likelihood_ability
+from jaxrank.models.irt.rasch import item_fit
+from jaxrank.models.irt.table import conditional_existence, item_table, reported_difficulty
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice
 
 
 class RaschConditional(Ranker, HasStandardErrors):

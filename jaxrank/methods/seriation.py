@@ -7,11 +7,11 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxrank.fit import Fit, Status
-from jaxrank.graph import reachability
-from jaxrank.options import check_choice
-from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit, Status
+from jaxrank.models.options import check_choice
+from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.numerics.graph import reachability
 
 COMPARISONS = ("prob_diff", "sign")
 HIGHEST = jax.lax.Precision.HIGHEST

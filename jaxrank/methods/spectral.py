@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from jaxrank.fit import Fit, Status
-from jaxrank.graph import reachability
-from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.solve.stationary import join_ties, mass_resolution, perron_vector, stationary_distribution
-from jaxrank.statistics import Pairs
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.fit import Fit, Status
+from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, perron_vector, stationary_distribution
 
 
 class Spectral(Ranker):

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.fit import Fit, Status, solver_resolution
-from jaxrank.options import check_number
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.options import check_number
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
 
 _FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
 _FAR = 3.0

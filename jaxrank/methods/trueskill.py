@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.fit import Fit
-from jaxrank.options import check_choice, check_number
-from jaxrank.ranker import Entry, HasStandardErrors, Ranker, choice, number
-from jaxrank.solve.gaussian import draw_moments, win_moments
-from jaxrank.statistics import Sequence
-from jaxrank.stream import (
+from jaxrank.data.statistics import Sequence
+from jaxrank.models.fit import Fit
+from jaxrank.models.options import check_choice, check_number
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
     TIES,
@@ -22,6 +21,7 @@ from jaxrank.stream import (
     rated,
     sum_over_opponents,
 )
+from jaxrank.numerics.solve.gaussian import draw_moments, win_moments
 
 
 class TrueSkill(RatingSystem, Ranker, HasStandardErrors):

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from jaxrank.fit import Fit
-from jaxrank.preferences import TIE_POLICIES, check_option, preferences, votes_fit
-from jaxrank.ranker import Entry, Ranker, choice
-from jaxrank.statistics import Counts
+from jaxrank.data.statistics import Counts
+from jaxrank.models.fit import Fit
+from jaxrank.models.preferences import TIE_POLICIES, check_option, preferences, votes_fit
+from jaxrank.models.ranker import Entry, Ranker, choice
 
 
 class Borda(Ranker):

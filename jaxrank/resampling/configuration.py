@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.comparisons import Comparisons
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.responses import Responses
 from jaxrank.resampling.checkpoint import Checkpoint, digest_arrays
 from jaxrank.resampling.engine import chunk_size
 from jaxrank.resampling.work import Work
-from jaxrank.responses import Responses
 
 
 def open_checkpoint(

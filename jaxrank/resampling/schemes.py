@@ -21,9 +21,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from jaxrank.data.weights import Weights
 from jaxrank.errors import OptionError
 from jaxrank.resampling import draws
-from jaxrank.weights import Weights
 
 Shape = tuple[int, int, int]
 

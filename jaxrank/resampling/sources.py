@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.comparisons import TIE, Comparisons
+from jaxrank.data.comparisons import TIE, Comparisons
+from jaxrank.data.responses import Responses
+from jaxrank.data.statistics import CountRows, Counts, Events, Pairs, Sequence
+from jaxrank.data.weights import Rows, Weights, unit_of
 from jaxrank.errors import OptionError, UnsupportedDataError
-from jaxrank.ranker import Ranker
+from jaxrank.models.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
-from jaxrank.responses import Responses
-from jaxrank.statistics import CountRows, Counts, Events, Pairs, Sequence
-from jaxrank.weights import Rows, Weights, unit_of
 
 
 class Source(eqx.Module):

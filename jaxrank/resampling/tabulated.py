@@ -15,16 +15,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.fit import Fit, Status, rounding_resolution
+from jaxrank.data.responses import Responses
+from jaxrank.data.statistics import HIGHEST, Counts
 from jaxrank.methods.bayes import Bayes
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
 from jaxrank.methods.pointwise import Average
-from jaxrank.ranker import Ranker
+from jaxrank.models.fit import Fit, Status, rounding_resolution
+from jaxrank.models.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials
 from jaxrank.resampling.work import Work, block_size, kept_of
-from jaxrank.responses import Responses
-from jaxrank.statistics import HIGHEST, Counts
 
 
 class TabulatedReplication(Work):

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxrank.fit import Fit
-from jaxrank.ranker import Ranker
+from jaxrank.models.fit import Fit
+from jaxrank.models.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.sources import Source
 

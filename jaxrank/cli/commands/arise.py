@@ -32,8 +32,8 @@ def arise(
 
     from jaxrank.cli.frames import read_frame
     from jaxrank.errors import DataError, JaxrankWarning
-    from jaxrank.scaling import evaluate_scaling
-    from jaxrank.scaling.frames import dense
+    from jaxrank.evaluation.scaling import evaluate_scaling
+    from jaxrank.evaluation.scaling.frames import dense
 
     check_out(out)
     frame = read_frame(file)

@@ -49,9 +49,9 @@ def bootstrap(
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.fit import Status
-    from jaxrank.replicates import Replicates
-    from jaxrank.studies import bootstrap as study
+    from jaxrank.models.fit import Status
+    from jaxrank.results.replicates import Replicates
+    from jaxrank.studies.replicates import bootstrap as study
 
     check_out(out)
     prints = join_hosts(hosts)

@@ -19,7 +19,7 @@ def check(
     out: Out = None,
 ) -> None:
     """Look at the data before ranking: coverage, separation, disconnected groups, duplicates, order of trials."""
-    from jaxrank.diagnosis import diagnose
+    from jaxrank.studies.diagnosis import diagnose
 
     check_out(out)
     found = diagnose(data)

@@ -36,7 +36,7 @@ def converge(
 ) -> None:
     """Convergence@n: after how many trials the ranking equals the reference and stays."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.prefix_studies import convergence
+    from jaxrank.studies.convergence import convergence
 
     check_out(out)
     check_out(curves)
@@ -62,8 +62,8 @@ def converge(
 
 
 def _method(text: str) -> Any:
-    from jaxrank.catalogue import make
     from jaxrank.cli.arguments import parse_options
+    from jaxrank.methods.catalogue import make
 
     name, _, options = text.partition(":")
     return make(name, **parse_options([o for o in options.split(",") if o]))

@@ -9,8 +9,8 @@ from jaxrank.cli.tables import check_out
 
 def demo(method: Method = "bayes", interval: Level = 0.95, out: Out = None) -> None:
     """Rank the 58 language models of the bundled MisguidedAttention results, with intervals."""
-    from jaxrank import datasets
     from jaxrank.cli.results import fit_quietly, result_table, say_notes
+    from jaxrank.data import datasets
 
     check_out(out)
     data = datasets.load("misguided_attention")

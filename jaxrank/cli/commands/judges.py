@@ -31,10 +31,10 @@ def judges(
 
     import numpy as np
 
-    from jaxrank import judges as judging
     from jaxrank.cli.frames import read_frame
     from jaxrank.errors import JaxrankWarning
-    from jaxrank.scaling.frames import dense
+    from jaxrank.evaluation import judges as judging
+    from jaxrank.evaluation.scaling.frames import dense
 
     check_out(out)
     axes = {"judge": judge_column, "candidate": candidate_column, "question": question_column}

@@ -37,8 +37,8 @@ def posterior(
     import warnings
 
     from jaxrank.errors import JaxrankWarning
-    from jaxrank.posterior import CONJUGATE, posterior
-    from jaxrank.posterior_files import check_format
+    from jaxrank.posteriors.files import check_format
+    from jaxrank.studies.posterior import CONJUGATE, posterior
 
     draws = out if out is not None and out.suffix in DRAWS else None
     table = None if draws is not None else out

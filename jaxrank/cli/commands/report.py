@@ -37,7 +37,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
     """Write one page: diagnosis, ranking, tiers, distribution of ranks, agreement of methods, convergence, versions."""
-    from jaxrank.report import report as write
+    from jaxrank.reports import report as write
 
     path = write(
         data,

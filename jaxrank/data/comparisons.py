@@ -1,0 +1,204 @@
+"""``Comparisons``: battles between two models, with ties and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxrank.data.responses import check_names, name_list
+from jaxrank.errors import DataError
+
+A_WINS, B_WINS, TIE = 0, 1, 2
+_WORDS = {
+    **dict.fromkeys(("a", "model_a", "left", "win", "1", "1.0"), A_WINS),
+    **dict.fromkeys(("b", "model_b", "right", "loss", "0", "0.0"), B_WINS),
+    **dict.fromkeys(("tie", "draw", "0.5"), TIE),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Outcomes of battles in the order played.
+
+    ``Comparisons(a, b, outcome, count=None, models=None)``: ``a`` and ``b`` are names or indices, one battle a row;
+    ``outcome`` is 1 where a won, 0 where b won, 0.5 for a tie, or the words "a", "b", "tie" (also "model_a",
+    "left", ...); ``count`` repeats a row (a positive number, 1 by default).
+
+    **a, b**: int32 (E,) indices into ``models``. **outcome**: int8 (E,), 0 a won, 1 b won, 2 tie.
+    **count**: float64 (E,).
+
+    Raises `DataError` for unequal lengths, unknown outcomes (with the row), a model against itself, negative counts.
+
+    >>> import jaxrank as jr
+    >>> battles = jr.Comparisons(["x", "x", "y"], ["y", "z", "z"], [1, 0.5, 1])  # x beat y, x and z tied, y beat z
+    >>> battles
+    Comparisons(3 models, 3 battles, 1 ties)
+    >>> battles.wins.tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    outcome: np.ndarray
+    count: np.ndarray
+    models: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def __init__(
+        self,
+        a: Any,
+        b: Any,
+        outcome: Any,
+        count: Any = None,
+        models: Sequence[Any] | None = None,
+        *,
+        notes: Sequence[str] = (),
+    ) -> None:
+        try:
+            a, b, outcome = np.asarray(a), np.asarray(b), np.asarray(outcome)
+        except ValueError:
+            raise DataError("a, b and outcome must be flat lists, one entry a battle") from None
+        if a.ndim != 1 or a.shape != b.shape or a.shape != outcome.shape:
+            raise DataError(
+                f"a, b and outcome need one equal length; they have shapes {a.shape}, {b.shape}, {outcome.shape}"
+            )
+        if len(a) == 0:
+            raise DataError("there are no battles: a, b and outcome are empty")
+        count = np.ones(len(a)) if count is None else _floats(count, "count")
+        if count.shape != a.shape or not np.all(np.isfinite(count)) or np.any(count < 0):
+            raise DataError(f"count must be {len(a)} finite numbers of 0 or more")
+        a, b, names = _encode(a, b, models)
+        own = np.flatnonzero(a == b)
+        if len(own):
+            raise DataError(f"row {own[0]}: {names[a[own[0]]]!r} is compared with itself ({len(own)} such rows)")
+        object.__setattr__(self, "a", a)
+        object.__setattr__(self, "b", b)
+        object.__setattr__(self, "outcome", _outcomes(outcome))
+        object.__setattr__(self, "count", count)
+        object.__setattr__(self, "models", names)
+        object.__setattr__(self, "notes", tuple(notes))
+
+    @classmethod
+    def from_matrix(cls, wins: Any, ties: Any = None, names: Sequence[Any] | None = None) -> Comparisons:
+        """From totals: ``wins[i, j]`` times i beat j, ``ties[i, j] = ties[j, i]`` times they tied; float (L, L).
+
+        >>> import jaxrank as jr
+        >>> jr.Comparisons.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]], names=["ada", "bob"])
+        Comparisons(2 models, 6 battles, 2 ties)
+        """
+        w = _square(wins, "wins")
+        t = np.zeros_like(w) if ties is None else _square(ties, "ties")
+        if t.shape != w.shape:
+            raise DataError(f"ties has shape {t.shape}, wins {w.shape}; they must agree")
+        if not np.array_equal(t, t.T):
+            raise DataError("ties must be symmetric: ties[i, j] and ties[j, i] are the same battles")
+        i, j = np.nonzero(w)
+        p, q = np.nonzero(np.triu(t))
+        models = check_names(names, len(w), "model")
+        self = cls.__new__(cls)
+        fields = {
+            "a": np.concatenate([i, p]).astype(np.int32),
+            "b": np.concatenate([j, q]).astype(np.int32),
+            "outcome": np.concatenate([np.full(len(i), A_WINS), np.full(len(p), TIE)]).astype(np.int8),
+            "count": np.concatenate([w[i, j], t[p, q]]),
+            "models": models,
+            "notes": (),
+        }
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+        return self
+
+    @property
+    def wins(self) -> np.ndarray:
+        """float64 (L, L): ``wins[i, j]`` = times i beat j."""
+        out = np.zeros((len(self.models),) * 2)
+        for code, (x, y) in ((A_WINS, (self.a, self.b)), (B_WINS, (self.b, self.a))):
+            rows = self.outcome == code
+            np.add.at(out, (x[rows], y[rows]), self.count[rows])
+        return out
+
+    @property
+    def ties(self) -> np.ndarray:
+        """float64 (L, L), symmetric: times i and j tied."""
+        out = np.zeros((len(self.models),) * 2)
+        rows = self.outcome == TIE
+        np.add.at(out, (self.a[rows], self.b[rows]), self.count[rows])
+        return out + out.T
+
+    def __repr__(self) -> str:
+        ties = self.count[self.outcome == TIE].sum()
+        return f"Comparisons({len(self.models)} models, {self.count.sum():g} battles, {ties:g} ties)"
+
+
+def _encode(a: np.ndarray, b: np.ndarray, models: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    if models is not None and (isinstance(models, str | bytes) or not isinstance(models, Iterable)):
+        raise DataError(f"models must be a list of names, not {models!r}")
+    models = None if models is None else list(models)
+    for side, names in (("a", a), ("b", b)):
+        empty = [] if names.dtype.kind in "iub" else [i for i, v in enumerate(names.tolist()) if _nameless(v)]
+        if empty:
+            raise DataError(f"row {empty[0]}: {side} has no name ({len(empty)} such rows)")
+    both = np.concatenate([a, b])
+    if both.dtype.kind in "iu":
+        if both.min() < 0:
+            raise DataError("a and b hold negative model indices")
+        n = int(both.max()) + 1
+        if models is not None and n > len(list(models)):
+            raise DataError(f"a or b refers to model {n - 1}, but models has {len(list(models))} names")
+        names = check_names(models, len(list(models)) if models is not None else n, "model")
+        return a.astype(np.int32), b.astype(np.int32), names
+    texts = np.array([str(v) for v in both.tolist()])
+    if models is None:
+        names, code = np.unique(texts, return_inverse=True)
+        return (
+            code[: len(a)].astype(np.int32),
+            code[len(a) :].astype(np.int32),
+            check_names(names.tolist(), len(names), "model"),
+        )
+    names = check_names(models, len(list(models)), "model")
+    place = {name: i for i, name in enumerate(names)}
+    unknown = [t for t in dict.fromkeys(texts.tolist()) if t not in place]
+    if unknown:
+        raise DataError(f"a or b names models that are not in models: {name_list(unknown, range(len(unknown)))}")
+    code = np.array([place[t] for t in texts.tolist()], np.int32)
+    return code[: len(a)], code[len(a) :], names
+
+
+def _outcomes(outcome: np.ndarray) -> np.ndarray:
+    if outcome.dtype.kind in "biuf":
+        coded = np.select([outcome == 1, outcome == 0, outcome == 0.5], [A_WINS, B_WINS, TIE], -1)
+    else:
+        coded = np.array([_WORDS.get(str(v).strip().lower(), -1) for v in outcome.tolist()])
+    bad = np.flatnonzero(coded < 0)
+    if len(bad):
+        raise DataError(
+            f"row {bad[0]}: outcome {outcome.tolist()[bad[0]]!r} is unknown ({len(bad)} such rows); "
+            'it must be 1, 0 or 0.5, or "a", "b" or "tie"'
+        )
+    return coded.astype(np.int8)
+
+
+def _nameless(name: Any) -> bool:
+    return name is None or name != name or str(name).strip() == ""
+
+
+def _floats(x: Any, name: str) -> np.ndarray:
+    try:
+        x = np.asarray(x)
+        if x.dtype.kind in "OUSmMcV":
+            raise TypeError
+        return x.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} cannot be read as an array of numbers") from None
+
+
+def _square(x: Any, name: str) -> np.ndarray:
+    x = _floats(x, name)
+    if x.ndim != 2 or x.shape[0] != x.shape[1] or x.shape[0] < 2:
+        raise DataError(f"{name} has shape {x.shape}; it needs (models, models) with at least two models")
+    if not np.all(np.isfinite(x)) or np.any(x < 0) or np.any(np.diag(x) != 0):
+        raise DataError(f"{name} must be finite numbers of 0 or more with a zero diagonal")
+    return x

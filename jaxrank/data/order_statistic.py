@@ -1,0 +1,61 @@
+"""``Orders``: what a method reads from ordered lists, the stages of choice that they are made of."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxrank.data.rankings import Rankings
+from jaxrank.data.weights import Weights
+from jaxrank.errors import UnsupportedDataError
+
+
+class Orders(eqx.Module):
+    """Stages of choice of ordered lists, equal stages merged.
+
+    **outcomes**: int (S, L), 1 chosen (several: a tie), 0 left over, -1 not in the choice.  **weights**: (S,).
+    """
+
+    name: ClassVar[str] = "orders"
+    outcomes: Int[Array, "stages models"]
+    weights: Float[Array, " stages"]
+
+    @classmethod
+    def of(cls, data: Any, **_: Any) -> Orders:
+        if not isinstance(data, Rankings):
+            raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
+        outcomes, weights = data.stages()
+        return cls(jnp.asarray(outcomes, jnp.int32), jnp.asarray(weights, jnp.zeros(()).dtype))
+
+    @classmethod
+    def rows(cls, data: Any, unit: str = "trial", **_: Any) -> OrderRows:
+        """The stages of every order apart: the unit that is drawn is an order."""
+        if not isinstance(data, Rankings):
+            raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
+        outcomes = data.stages()[0]
+        place = {row.tobytes(): i for i, row in enumerate(outcomes)}
+        stage, order = [], []
+        for i in range(len(data.places)):
+            own = data.select([i]).stages()[0]
+            stage += [place[row.tobytes()] for row in own]
+            order += [i] * len(own)
+        dtype = jnp.zeros(()).dtype
+        stages, orders = jnp.asarray(stage, jnp.int32), jnp.asarray(order, jnp.int32)
+        return OrderRows(jnp.asarray(outcomes, jnp.int32), stages, orders, jnp.asarray(data.counts, dtype))
+
+    @classmethod
+    def reduce(cls, rows: OrderRows, weights: Weights) -> Orders:
+        """``weights.trials`` (E,): how often each order was drawn; None: as often as it was given."""
+        drawn = rows.counts if weights.trials is None else weights.trials
+        merged = jnp.zeros(rows.outcomes.shape[0], rows.counts.dtype).at[rows.stage].add(drawn[rows.order])
+        return cls(rows.outcomes, merged)
+
+
+class OrderRows(eqx.Module):
+    outcomes: Int[Array, "stages models"]
+    stage: Int[Array, " units"]
+    order: Int[Array, " units"]
+    counts: Float[Array, " orders"]

@@ -1,0 +1,6 @@
+"""Files and data frames of results in: ``read`` and ``from_frame``."""
+
+from jaxrank.data.readers.frames import from_frame, is_frame
+from jaxrank.data.readers.reader import read
+
+__all__ = ["from_frame", "is_frame", "read"]

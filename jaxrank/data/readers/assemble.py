@@ -1,0 +1,235 @@
+"""Rows of (model, question, trial, score) -> ``Responses``: duplicates, missing scores, trial order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxrank.data.readers.columns import Column, score_of
+from jaxrank.data.responses import MAX_CATEGORY, MAX_CELLS, Responses
+from jaxrank.errors import DataError, OptionError
+
+
+def row_number(row: int) -> str:
+    """How a row (from 0) is named in messages: from 1, without the header."""
+    return f"row {row + 1}"
+
+
+def assemble(
+    model: Column,
+    question: Column,
+    trial: Column | None,
+    score: Column,
+    *,
+    names: Sequence[str] = ("model", "question", "trial", "score"),
+    levels: Sequence[float] | None = None,
+    threshold: float | None = None,
+    notes: Sequence[str] = (),
+    where: str = "",
+    place: Callable[[int], str] = row_number,
+) -> Responses:
+    """Build R from one row a trial.
+
+    **names** are the columns' names for messages, **where** a prefix such as "results.csv: ", **place** names a row.
+    **levels**: the distinct scores in ascending order, where they are not 0..C; **threshold**: scores of at least
+    this count as right. Models and questions keep their order of appearance. Rows without a score are missing cells;
+    identical duplicates are dropped; both are counted in ``Responses.notes``.
+
+    Raises `DataError` that names row and column for empty names, unknown scores and conflicting duplicates.
+    """
+    notes = list(notes)
+    n_rows = len(score.codes)
+    if n_rows == 0:
+        raise DataError(f"{where}there are no rows")
+    for name, column in zip(names, (model, question), strict=False):
+        _refuse_empty(column, name, where, place)
+    scores = _scores(score, names[3], levels, threshold, where, place)
+    i, models = _named(model)
+    m, questions = _named(question)
+    observed = ~np.isnan(scores)
+    if not observed.all():
+        notes.append(f"{int((~observed).sum())} of {n_rows} rows have no score and are missing cells")
+    cell = i.astype(np.int64) * len(questions) + m
+    if trial is None:
+        t, n_trials = _count_up(cell)
+        if n_trials > 1:
+            notes.append("there is no trial column: the rows of a cell are trials in order of appearance")
+        keep = observed
+    else:
+        t, n_trials, keep = _labelled(cell, trial, i, scores, observed, names, models, questions, notes, where, place)
+    shape = (len(models), len(questions), n_trials)
+    if np.prod([float(s) for s in shape]) > MAX_CELLS:
+        raise DataError(
+            f"{where}{n_rows} rows make {shape[0]} models x {shape[1]} questions x {shape[2]} trials, more than "
+            f"{MAX_CELLS} cells; check that {names[1]!r} and {names[2]!r} repeat between models"
+        )
+    R = np.full(shape, np.nan)
+    R[i[keep], m[keep], t[keep]] = scores[keep]
+    silent = np.asarray(np.isnan(R).all(axis=(0, 2)))
+    if silent.any() and not silent.all():
+        notes.append(f"{int(silent.sum())} questions have no score at all and were left out")
+        R, questions = R[:, ~silent], [q for q, empty in zip(questions, silent, strict=True) if not empty]
+    return Responses(R, models, questions, levels=None if threshold is not None else levels, notes=notes)
+
+
+def check_scale(levels: Any, threshold: Any) -> None:
+    """`OptionError` unless at most one of the two is given, in a readable form."""
+    if levels is not None and threshold is not None:
+        raise OptionError("give levels or threshold, not both")
+    try:
+        numbers = [float(v) for v in ([] if levels is None else levels)]
+        numbers += [] if threshold is None else [float(threshold)]
+    except (TypeError, ValueError):
+        numbers = [np.nan]
+    if not np.all(np.isfinite(numbers)):
+        raise OptionError(f"levels={levels!r}, threshold={threshold!r}; they must be finite numbers")
+
+
+def _refuse_empty(column: Column, name: str, where: str, place: Callable[[int], str]) -> None:
+    if (column.codes < 0).any():
+        row = int(np.argmax(column.codes < 0))
+        raise DataError(f"{where}{place(row)}, column {name!r}: empty ({int((column.codes < 0).sum())} such rows)")
+    for c, v in enumerate(column.values):
+        if str(v).strip() == "":
+            rows = int((column.codes == c).sum())
+            raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: empty ({rows} such rows)")
+
+
+def _named(column: Column) -> tuple[np.ndarray, list[str]]:
+    """Codes by name as text (the number 7 and the text "7" are one name), in order of appearance."""
+    place: dict[str, int] = {}
+    new = np.array([place.setdefault(name_of(v), len(place)) for v in column.values], np.int64)
+    return new[column.codes], list(place)
+
+
+def name_of(value: Any) -> str:
+    """A name as text; 3.0, which frames with gaps make of 3, is "3"."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def _scores(
+    score: Column, name: str, levels: Any, threshold: Any, where: str, place: Callable[[int], str]
+) -> np.ndarray:
+    """float64 per row, NaN where missing; every distinct value is read once."""
+    check_scale(levels, threshold)
+    table = np.full(len(score.values) + 1, np.nan)
+    for c, value in enumerate(score.values):
+        try:
+            number = score_of(value)
+        except ValueError:
+            number = None
+        if number is not None and np.isnan(number):
+            continue
+        at = f"{where}{place(score.first_row(c))}, column {name!r}: {value!r}"
+        if number is None:
+            raise DataError(
+                f"{at} is not a score ({int((score.codes == c).sum())} such rows); a score is true or false, 0 or 1, "
+                "a small whole number, or a word such as correct, incorrect, pass, fail"
+            )
+        if threshold is not None:
+            number = float(number >= threshold)
+        elif levels is None and (number < 0 or number > MAX_CATEGORY or number != int(number)):
+            raise DataError(
+                f"{at} is not a whole number 0..{MAX_CATEGORY}; for graded scores pass their values, such as "
+                "levels=(0, 0.5, 1), or threshold=0.5 to count scores of at least 0.5 as right"
+            )
+        elif levels is not None and number not in levels:
+            raise DataError(f"{at} is not one of the levels {tuple(levels)}")
+        table[c] = number
+    return table[score.codes]
+
+
+def _count_up(cell: np.ndarray) -> tuple[np.ndarray, int]:
+    """Position of each row among the rows of its cell, and the largest number of rows in a cell."""
+    order = np.argsort(cell, kind="stable")
+    ordered = cell[order]
+    start = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    length = np.diff(np.r_[start, len(cell)])
+    position = np.empty(len(cell), np.int64)
+    position[order] = np.arange(len(cell)) - np.repeat(start, length)
+    return position, int(length.max())
+
+
+def _labelled(
+    cell: np.ndarray,
+    trial: Column,
+    i: np.ndarray,
+    scores: np.ndarray,
+    observed: np.ndarray,
+    names: Sequence[str],
+    models: list[str],
+    questions: list[str],
+    notes: list[str],
+    where: str,
+    place: Callable[[int], str],
+) -> tuple[np.ndarray, int, np.ndarray]:
+    """Trial index of each row, number of trials, and the rows kept (observed, first of identical duplicates)."""
+    _refuse_empty(trial, names[2], where, place)
+    label, n_labels = _ordered(trial)
+    key = cell * n_labels + label
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    new = np.r_[True, ordered[1:] != ordered[:-1]]
+    first = order[np.repeat(np.flatnonzero(new), np.diff(np.r_[np.flatnonzero(new), len(order)]))]
+    rows = order[~new]
+    if len(rows):
+        a, b = scores[first[~new]], scores[rows]
+        clash = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        if clash.any():
+            worst = np.flatnonzero(clash)[np.argmin(rows[clash])]
+            row, other = int(rows[worst]), int(first[~new][worst])
+            labels = (
+                f"{models[i[row]]!r}, {questions[cell[row] % len(questions)]!r}, {trial.values[trial.codes[row]]!r}"
+            )
+            raise DataError(
+                f"{where}{place(row)} contradicts {place(other)}: both are {', '.join(names[:3])} = {labels}, "
+                f"with scores {b[worst]:g} and {a[worst]:g} ({int(clash.sum())} such rows)"
+            )
+        notes.append(f"{len(rows)} rows were identical duplicates and were dropped")
+    keep = observed.copy()
+    keep[rows] = False
+    unique = np.zeros(len(key), bool)
+    unique[order[new]] = True
+    most = _count_up(cell[unique])[1]
+    if n_labels > most and not _dense(trial, most) and not _shared(label, i, n_labels, len(models)):
+        # Labels such as run identifiers belong to one model each: they order the trials of a cell but align nothing.
+        rank = np.zeros(len(key), np.int64)
+        rows = np.flatnonzero(unique)
+        by_label = rows[np.argsort(label[rows], kind="stable")]
+        rank[by_label], most = _count_up(cell[by_label])
+        notes.append(
+            f"{names[2]!r} has {n_labels} values that models do not share: they order the trials of a cell, "
+            "trials of different models are not aligned"
+        )
+        return rank, most, keep
+    return label, n_labels, keep
+
+
+def _ordered(trial: Column) -> tuple[np.ndarray, int]:
+    """Trial labels as 0, 1, ...: numbers ascend, other labels keep their order of appearance."""
+    texts: dict[str, int] = {}
+    code = np.array([texts.setdefault(name_of(v), len(texts)) for v in trial.values], np.int64)
+    try:
+        rank = np.argsort(np.argsort([float(v) for v in texts], kind="stable"), kind="stable")
+    except ValueError:
+        rank = np.arange(len(texts))
+    return rank[code][trial.codes], len(texts)
+
+
+def _dense(trial: Column, most: int) -> bool:
+    """True when the labels are whole numbers with few gaps, such as 0..N-1, for ``most`` trials in the fullest cell."""
+    try:
+        numbers = [float(v) for v in trial.values]
+    except (TypeError, ValueError):
+        return False
+    return all(v.is_integer() for v in numbers) and max(numbers) - min(numbers) + 1 < 2 * most
+
+
+def _shared(label: np.ndarray, i: np.ndarray, n_labels: int, n_models: int) -> bool:
+    """True when every trial label occurs with two models at least (or there is one model)."""
+    if n_models == 1:
+        return True
+    pairs = np.unique(label * n_models + i) // n_models
+    return bool((np.bincount(pairs, minlength=n_labels) >= 2).all())

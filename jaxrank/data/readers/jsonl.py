@@ -1,0 +1,173 @@
+"""Long tables as JSON: one object a line, or one list of objects."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from jaxrank.data.readers.columns import Coder, Column, code
+from jaxrank.errors import DataError
+
+BATCH = 512
+"""Lines that are held as Python objects at a time."""
+
+
+def text_of(path: Path) -> str:
+    """The text of a file, plain or gzip; `DataError` where it is not UTF-8 or empty."""
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    except (EOFError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {error}") from None
+    if not text.strip():
+        raise DataError(f"{path.name} is empty")
+    return text
+
+
+def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
+    """The objects in ``text``; `DataError` that names the line where it is cut off or not JSON."""
+    rows = []
+    if text.lstrip().startswith("["):
+        rows = parse(text, name)
+    elif (document := _indented(text, name)) is not None:
+        keys = ", ".join(map(repr, list(document)[:8]))
+        raise DataError(f"{name} is one object with keys {keys}: no format that is known, and not a table of rows")
+    else:
+        for n, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                rows.append(parse(line, name, n))
+    for n, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise DataError(f"{name}: row {n} is {type(row).__name__}, not an object of named values")
+    if not rows:
+        raise DataError(f"{name} is empty: it holds no rows")
+    return rows
+
+
+def _indented(text: str, name: str) -> dict[str, Any] | None:
+    """The one object that spans the lines of the text; None where every line is a value of its own."""
+    first = text.lstrip().split("\n", 1)[0].rstrip()
+    if not first.startswith("{"):
+        return None
+    try:
+        json.loads(first)
+    except json.JSONDecodeError:
+        if first != "{" and first.endswith("}"):
+            return None
+        document = parse(text, name)
+        return document if isinstance(document, dict) else None
+    return None
+
+
+def parse(text: str, name: str, line: int | None = None) -> Any:
+    """One JSON value; `DataError` with the place where the text stops being JSON."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        cut = (
+            " (the file seems to be cut off)"
+            if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg
+            else ""
+        )
+        raise DataError(
+            f"{name} is not JSON at line {line or error.lineno}, column {error.colno}: {error.msg}{cut}"
+        ) from None
+    except RecursionError:
+        raise DataError(f"{name} is nested too deeply to be read") from None
+
+
+def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
+    """The columns that ``pick`` chooses from all keys in order of appearance; a key that a row lacks is null."""
+    if not _is_lines(path):
+        rows = parse_objects(text_of(path), path.name)
+        return {name: code([row.get(name) for row in rows]) for name in pick(_keys([rows]))}
+    # Keys seldom differ between rows: choose by the first rows, and read again if later rows change the choice.
+    first = next(_batches(path), [])
+    if not first:
+        raise DataError(f"{path.name} is empty: it holds no rows")
+    try:
+        names = pick(_keys([first]))
+    except DataError:
+        names = pick(_keys(_batches(path)))
+    columns, keys = _columns(path, names)
+    if (better := pick(keys)) != names:
+        columns, _ = _columns(path, better)
+    return columns
+
+
+def _columns(path: Path, names: list[str]) -> tuple[dict[str, Column], list[str]]:
+    coders = {name: Coder() for name in names}
+    keys: dict[str, None] = {}
+    for rows in _batches(path):
+        keys.update(dict.fromkeys(_keys([rows])))
+        for name, coder in coders.items():
+            coder.add([row.get(name) for row in rows])
+    return {name: coder.column() for name, coder in coders.items()}, list(keys)
+
+
+def _keys(batches: Iterable[list[dict[str, Any]]]) -> list[str]:
+    """All keys of the rows in order of appearance."""
+    keys: dict[str, None] = {}
+    for rows in batches:
+        for shape in dict.fromkeys(map(tuple, rows)):
+            keys.update(dict.fromkeys(shape))
+    return list(keys)
+
+
+def open_text(path: Path) -> IO[str]:
+    """A text file, plain or gzip, for reading line by line."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    return opener(path, "rt", encoding="utf-8-sig", newline="\n")
+
+
+def _is_lines(path: Path) -> bool:
+    """True where the first line that is not blank is a JSON value of its own that is no list, or is cut off."""
+    first = first_line(path)
+    return first.startswith("{") and first != "{" and first.endswith("}")
+
+
+def first_line(path: Path) -> str:
+    """The first line that is not blank, without outer blanks; "" where there is none or the file is no text."""
+    try:
+        with open_text(path) as file:
+            return next((line.strip() for line in file if line.strip()), "")
+    except (UnicodeDecodeError, EOFError, OSError):
+        return ""  # `text_of` says why
+
+
+def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """The objects of a file of lines, some hundred at a time; blank lines are skipped."""
+    number, n_rows = 0, 0
+    try:
+        with open_text(path) as file:
+            while lines := list(islice(file, BATCH)):
+                rows = _parse_lines(lines, path.name, number)
+                for k, row in enumerate(rows, 1):
+                    if not isinstance(row, dict):
+                        raise DataError(
+                            f"{path.name}: row {n_rows + k} is {type(row).__name__}, not an object of named values"
+                        )
+                number, n_rows = number + len(lines), n_rows + len(rows)
+                yield rows
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    except (EOFError, OSError) as error:
+        raise DataError(f"{path.name} cannot be read: {error}") from None
+
+
+def _parse_lines(lines: list[str], name: str, number: int) -> list[Any]:
+    """One value a line; many lines at once are three times faster, and one at a time where that fails."""
+    filled = [line for line in lines if not line.isspace()]
+    try:
+        rows = json.loads("[" + ",".join(filled) + "]")
+    except (json.JSONDecodeError, RecursionError):
+        rows = []
+    if len(rows) == len(filled):
+        return rows
+    return [parse(line, name, number + k) for k, line in enumerate(lines, 1) if not line.isspace()]

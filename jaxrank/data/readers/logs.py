@@ -1,0 +1,183 @@
+"""What the readers of evaluation logs share: their options, the rows they gather, and how rows become ``Responses``."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.readers.assemble import assemble
+from jaxrank.data.readers.columns import code
+from jaxrank.data.readers.source import Source
+from jaxrank.data.responses import Responses
+from jaxrank.errors import DataError, OptionError
+
+ERRORS = ("zero", "missing")
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """The options of `read` that concern logs of evaluation tools; each format says which it reads.
+
+    **model**: names the model of files that do not: a name, or a function of the path.
+    **scorer**, **metric**, **filter**: which of several results of a sample counts.
+    **errors**: samples that failed for technical reasons are "zero" or "missing"; None does what the tool itself does.
+    **rescore**: lm-eval: a function (response, target, doc) -> score, or a regular expression for the answer.
+    **questions**: SWE-bench: all identifiers of the split. **tests**: EvalPlus: "plus" or "base".
+    **n**: number of trials behind a mean where the file does not say.
+    """
+
+    model: Any = None
+    scorer: str | None = None
+    metric: str | None = None
+    filter: str | None = None
+    errors: str | None = None
+    rescore: Any = None
+    questions: Any = None
+    tests: str = "plus"
+    n: int | None = None
+    levels: Sequence[float] | None = None
+    threshold: float | None = None
+    ties: str = "model"
+    bothbad: str = "tie"
+
+    def check(self) -> None:
+        if self.errors is not None and self.errors not in ERRORS:
+            raise OptionError(f'errors={self.errors!r}; it must be "zero", "missing" or None')
+        if self.tests not in ("plus", "base"):
+            raise OptionError(f'tests={self.tests!r}; it must be "plus" or "base"')
+
+    def model_of(self, source: Source, default: str) -> str:
+        """The model's name: the caller's, else ``default`` (which the format took from the file or its path)."""
+        name = self.model(source.path) if callable(self.model) else self.model
+        return default if name is None else str(name)
+
+    def failed(self, tool: str) -> float:
+        """The score of a sample that failed for technical reasons; ``tool`` is what the tool itself does."""
+        return 0.0 if (self.errors or tool) == "zero" else math.nan
+
+
+class Format(NamedTuple):
+    """A file format of an evaluation tool: ``sniff`` recognises one file, ``read`` reads all files given."""
+
+    name: str
+    sniff: Callable[[Source], bool]
+    read: Callable[[list[Source], LogOptions], Responses | Comparisons]
+
+
+@dataclass
+class Rows:
+    """Trials gathered from log files."""
+
+    options: LogOptions
+    notes: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    trials: list[Any] = field(default_factory=list)
+    scores: list[Any] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+    _runs: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def run(self, model: str, task: str = "") -> int:
+        """How many files of this model and task came before: further files are further trials."""
+        self._runs[model, task] += 1
+        return self._runs[model, task] - 1
+
+    def add(self, source: Source, model: str, question: Any, trial: Any, score: Any, task: str = "") -> None:
+        """One trial; ``trial`` is a label, or (run, number) where several files hold trials of one model."""
+        self.models.append(model)
+        self.tasks.append(task)
+        self.questions.append(str(question))
+        self.trials.append(trial)
+        self.scores.append(score)
+        self.files.append(source.name)
+
+    def count(self, what: str, by: int = 1) -> None:
+        """Count something to be reported in the notes."""
+        self.counted[what] += by
+
+    def finish(self, sources: Sequence[Source], format: str) -> Responses:
+        """R from the rows; the notes say what was read and what was counted on the way."""
+        if not self.scores:
+            raise DataError(f"{named(sources)}: no results were found ({format})")
+        notes = [f"read {len(self.scores)} trials of {named(sources)} ({format})", *self.notes, *self._counts()]
+        questions = self.questions
+        if len(set(self.tasks)) > 1:
+            questions = [f"{task}/{question}" for task, question in zip(self.tasks, questions, strict=True)]
+        return assemble(
+            code(self.models),
+            code(questions),
+            code(self._labels()),
+            code(self.scores),
+            levels=self.options.levels,
+            threshold=self.options.threshold,
+            notes=notes,
+            place=lambda row: f"{self.files[row]}: model {self.models[row]!r}, question {self.questions[row]!r}",
+        )
+
+    def _labels(self) -> list[Any]:
+        if not isinstance(self.trials[0], tuple):
+            return self.trials
+        rank = {pair: k for k, pair in enumerate(sorted(set(self.trials)))}
+        return [rank[pair] for pair in self.trials]
+
+    def _counts(self) -> list[str]:
+        notes = [f"{n} {what}" for what, n in self.counted.items()]
+        repeated = Counter(model for (model, _), n in self._runs.items() if n > 1)
+        if repeated:
+            notes.append(f"several files of one model were read as further trials: {', '.join(map(repr, repeated))}")
+        return notes
+
+
+def named(sources: Sequence[Source]) -> str:
+    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+
+
+def from_means(
+    cells: Mapping[tuple[str, str], tuple[float, float]], sources: Sequence[Source], format: str, notes: Sequence[str]
+) -> Responses:
+    """Counts from (model, question) -> (successes, trials); cells that are absent are missing."""
+    if not cells:
+        raise DataError(f"{named(sources)}: no results were found ({format})")
+    models = list(dict.fromkeys(model for model, _ in cells))
+    questions = list(dict.fromkeys(question for _, question in cells))
+    row, column = ({name: k for k, name in enumerate(names)} for names in (models, questions))
+    k, n = np.zeros((2, len(models), len(questions)))
+    for (model, question), (successes, trials) in cells.items():
+        k[row[model], column[question]] = successes
+        n[row[model], column[question]] = trials
+    notes = [f"read {named(sources)} ({format})", "only counts are known, not which trial succeeded", *notes]
+    return Responses.from_counts(k, n, models, questions, notes=notes)
+
+
+def whole(mean: float, n: int, where: str) -> float:
+    """Successes behind a mean of n trials of 0 or 1; `DataError` where they are not whole."""
+    successes = mean * n
+    if not math.isfinite(successes) or abs(successes - round(successes)) > 1e-6 * max(1, n) or not 0 <= mean <= 1:
+        raise DataError(
+            f"{where}: a mean of {mean:g} is not a number of successes out of {n}; pass n=... if n is wrong"
+        )
+    return float(round(successes))
+
+
+def field_of(value: Any, path: str, where: str) -> Any:
+    """The entry at a dotted path of nested objects; `DataError` where it is absent."""
+    for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            raise DataError(f"{where}: there is no {path!r}")
+        value = value[key]
+    return value
+
+
+def list_of(value: Any, kind: type, where: str) -> list[Any]:
+    """``value`` as a list of ``kind``; `DataError` where it is something else."""
+    if not isinstance(value, list) or not all(isinstance(v, kind) for v in value):
+        raise DataError(f"{where} is not a list of {'objects' if kind is dict else kind.__name__}")
+    return value

@@ -1,0 +1,63 @@
+"""A file that is looked at by several formats but read once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jaxrank.data.readers.jsonl import first_line, parse, text_of
+from jaxrank.errors import DataError
+
+TEXT = (".json", ".jsonl", ".ndjson", "")
+
+
+class Source:
+    """One file of logs: its path, its text and what the text holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def suffix(self) -> str:
+        """The ending in lower case, "" for files without one (or with a version number in its place)."""
+        suffix = self.path.suffix.lower()
+        return suffix if suffix[1:].isalpha() else ""
+
+    @cached_property
+    def text(self) -> str:
+        return text_of(self.path)
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole file as one JSON value; `DataError` where it is not."""
+        return parse(self.text, self.name)
+
+    @cached_property
+    def lines(self) -> list[Any]:
+        """The file as one JSON value a line; `DataError` that names the line where it is not."""
+        return [parse(line, self.name, n) for n, line in enumerate(self.text.split("\n"), 1) if line.strip()]
+
+    @cached_property
+    def first(self) -> Any:
+        """What tells the format: the first line of a file of lines, else the whole document."""
+        if self.suffix not in TEXT:
+            return None
+        line = first_line(self.path)
+        # The first line of an indented document is no value of its own, that of a file of lines is one.
+        if self.suffix in (".jsonl", ".ndjson") or (line.startswith("{") and line.endswith("}")):
+            try:
+                return parse(line, self.name, 1)
+            except DataError:
+                if self.suffix in (".jsonl", ".ndjson") and line not in ("", "{"):
+                    raise
+        return self.document
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Keys of the first object; empty for anything else."""
+        return frozenset(self.first) if isinstance(self.first, dict) else frozenset()

@@ -1,0 +1,131 @@
+"""SWE-bench: folders of the experiments repository, run reports (schema 2), and the leaderboards file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from jaxrank.data.readers.jsonl import parse, text_of
+from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
+from jaxrank.data.readers.source import Source
+from jaxrank.data.responses import Responses
+from jaxrank.errors import DataError, OptionError
+
+_DATE = re.compile(r"^\d{8}_")
+_EXPERIMENT = ("no_generation", "no_logs", "resolved")
+
+
+def read_experiments(sources: list[Source], options: LogOptions) -> Responses:
+    """``evaluation/<split>/<date>_<system>/results/results.json``. Model: the folder without its date; folders that
+    differ in the date alone are trials of one model. Instances that a file does not list are not solved, so the
+    list of all instances of the split is needed: ``questions=`` (a list, or a file with one identifier a line or a
+    JSON list), by default all instances that any file lists."""
+    rows = Rows(options)
+    lists = [(source, {key: _ids(source, key) for key in _EXPERIMENT}) for source in sources]
+    known = _split(options.questions)
+    if known is None:
+        known = sorted({instance for _, found in lists for ids in found.values() for instance in ids})
+        rows.notes.append(
+            f"the {len(known)} instances that some file lists were taken as the whole split; if no system solved some "
+            "instances they are missing here: pass questions=..."
+        )
+    for source, found in sorted(lists, key=lambda item: str(item[0].path)):
+        folder = source.path.resolve().parent
+        folder = folder.parent if folder.name == "results" else folder
+        model = options.model_of(source, _DATE.sub("", folder.name))
+        strangers = set().union(*found.values()) - set(known)
+        if strangers:
+            raise DataError(f"{source.name} of {folder.name} lists {min(strangers)!r}, which is not among questions")
+        run = rows.run(model)
+        resolved, lost = set(found["resolved"]), set(found["no_logs"])
+        for instance in known:
+            if instance in lost and instance not in resolved:
+                rows.count("instances have no logs")
+                rows.add(source, model, instance, (run, 0), options.failed("zero"))
+            else:
+                rows.add(source, model, instance, (run, 0), float(instance in resolved))
+    return rows.finish(sources, "SWE-bench experiments")
+
+
+def read_reports(sources: list[Source], options: LogOptions) -> Responses:
+    """``<model>.<run_id>.json``. Resolved is 1; unresolved and empty patches are 0. Instances with errors are 0, as in
+    the report, and those of failed infrastructure or never submitted are missing; ``errors`` overrides both."""
+    rows = Rows(options)
+    for source in sorted(sources, key=lambda s: str(s.path)):
+        name = source.path.stem.rpartition(".")[0] or source.path.stem
+        model = options.model_of(source, name)
+        run = rows.run(model)
+        infra = set(_ids(source, "infra_failure_ids", required=False))
+        groups = (
+            ("resolved_ids", 1.0),
+            ("unresolved_ids", 0.0),
+            ("empty_patch_ids", 0.0),
+            ("error_ids", options.failed("zero")),
+            ("incomplete_ids", options.failed("missing")),
+        )
+        done: set[str] = set()
+        for key, score in groups:
+            for instance in _ids(source, key, required=key == "resolved_ids"):
+                if instance in done:
+                    continue
+                done.add(instance)
+                if key in ("error_ids", "incomplete_ids"):
+                    rows.count(f"instances are {key.removesuffix('_ids')}")
+                failed = instance in infra and score == 0
+                rows.add(source, model, instance, (run, 0), options.failed("missing") if failed else score)
+    return rows.finish(sources, "SWE-bench reports")
+
+
+def read_leaderboards(sources: list[Source], options: LogOptions) -> Responses:
+    """``leaderboards.json`` of the site: entries with ``per_instance_details``. ``metric`` names one leaderboard."""
+    rows = Rows(options)
+    for source in sources:
+        boards = list_of(field_of(source.document, "leaderboards", source.name), dict, f"{source.name}: leaderboards")
+        names = [str(board.get("name")) for board in boards]
+        if options.metric is not None and options.metric not in names:
+            raise DataError(f"{source.name} has no leaderboard {options.metric!r}; it has {', '.join(names)}")
+        for name, board in zip(names, boards, strict=True):
+            if options.metric not in (None, name):
+                continue
+            for entry in list_of(board.get("results") or [], dict, f"{source.name}: results of {name}"):
+                details = entry.get("per_instance_details")
+                if not isinstance(details, dict):
+                    rows.count("entries have no results by instance and were left out")
+                    continue
+                model = str(entry.get("name"))
+                run = rows.run(model, name)
+                for instance, detail in details.items():
+                    resolved = detail.get("resolved") if isinstance(detail, dict) else None
+                    rows.add(source, model, instance, (run, 0), resolved, name)
+    return rows.finish(sources, "SWE-bench leaderboards")
+
+
+def _ids(source: Source, key: str, required: bool = True) -> list[str]:
+    document = source.document
+    if key not in document and not required:
+        return []
+    return list_of(field_of(document, key, source.name), str, f"{source.name}: {key}")
+
+
+def _split(questions: Any) -> list[str] | None:
+    if questions is None:
+        return None
+    if isinstance(questions, str | Path):
+        path = Path(questions)
+        if not path.is_file():
+            raise OptionError(f"questions={str(questions)!r}: there is no such file")
+        text = text_of(path)
+        questions = parse(text, path.name) if text.lstrip().startswith("[") else text.split()
+    if not isinstance(questions, Iterable):
+        raise OptionError("questions must be a list of identifiers or a file that holds them")
+    found = list(dict.fromkeys(str(q) for q in questions))
+    if not found:
+        raise OptionError("questions is empty")
+    return found
+
+
+EXPERIMENTS = Format("swebench-experiments", lambda s: {"no_generation", "resolved"} <= s.keys, read_experiments)
+REPORTS = Format("swebench-report", lambda s: {"resolved_ids", "total_instances"} <= s.keys, read_reports)
+LEADERBOARDS = Format("swebench-leaderboards", lambda s: "leaderboards" in s.keys, read_leaderboards)

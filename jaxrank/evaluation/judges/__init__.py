@@ -1,0 +1,33 @@
+"""Candidates scored by judges of unknown quality on ordered levels: the simplex model, what it tells, baselines."""
+
+from jaxrank.evaluation.judges.baselines import (
+    DawidSkene,
+    dawid_skene,
+    each_judge,
+    majority_scores,
+    plug_in_scores,
+    prediction_powered,
+)
+from jaxrank.evaluation.judges.identifiability import Identifiability, identifiability, relative_volumes
+from jaxrank.evaluation.judges.inference import JudgePosterior, infer, sensitivity
+from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior
+from jaxrank.evaluation.judges.scores import level_counts, split_own
+
+__all__ = [
+    "PRIORS",
+    "DawidSkene",
+    "Identifiability",
+    "JudgePosterior",
+    "JudgePrior",
+    "dawid_skene",
+    "each_judge",
+    "identifiability",
+    "infer",
+    "level_counts",
+    "majority_scores",
+    "plug_in_scores",
+    "prediction_powered",
+    "relative_volumes",
+    "sensitivity",
+    "split_own",
+]

@@ -1,0 +1,127 @@
+"""What is usually done with judges' scores: means, majorities, Dawid-Skene, prediction-powered means."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float, Int
+
+from jaxrank.errors import DataError
+from jaxrank.evaluation.judges.scores import checked_scores
+
+
+def each_judge(scores: Any) -> Float[np.ndarray, "judges candidates"]:
+    """Mean score that each judge gave each candidate; NaN where it gave none."""
+    values, _ = checked_scores(scores)
+    seen = values >= 0
+    with np.errstate(invalid="ignore"):
+        return np.where(seen, values, 0).sum(-1) / seen.sum(-1)
+
+
+def plug_in_scores(scores: Any) -> Float[np.ndarray, " candidates"]:
+    """Mean over the judges of their mean scores: every judge taken at its word."""
+    return np.nanmean(each_judge(scores), axis=0)
+
+
+def majority_scores(scores: Any) -> Float[np.ndarray, " candidates"]:
+    """Mean over questions of the median level that the judges gave (of two middle levels, their mean)."""
+    values, _ = checked_scores(scores)
+    known = (values >= 0).any(0)
+    median = np.full(known.shape, np.nan)
+    median[known] = np.nanmedian(np.where(values >= 0, values, np.nan)[:, known], axis=0)
+    return np.nanmean(median, axis=1)
+
+
+class DawidSkene(NamedTuple):
+    """Maximum-likelihood levels and judges: ``scores`` (K,), ``pi`` (K, M) prevalence of each level, ``theta`` (J, M,
+    M) confusion matrices, ``levels`` (K, Q, M) probabilities of the true levels, ``steps`` of EM, ``converged``."""
+
+    scores: np.ndarray
+    pi: np.ndarray
+    theta: np.ndarray
+    levels: np.ndarray
+    steps: int
+    converged: bool
+
+
+def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000, pseudo: float = 0.01) -> DawidSkene:
+    """Dawid-Skene by EM [dawid1979]: true levels as missing data, one confusion matrix a judge, one prevalence a
+    candidate. Starts from the shares of the judges' votes. **pseudo**: counts added to every entry of the confusion
+    matrices, so that a level that a judge never gave stays possible; 0 is the published estimate.
+    """
+    values, m = checked_scores(scores, n_levels)
+    levels, pi, theta, steps, change = _em(jnp.asarray(values), m, max_steps, jnp.asarray(pseudo, jnp.zeros(()).dtype))
+    pi = np.asarray(pi)
+    return DawidSkene(
+        pi @ np.arange(m),
+        pi,
+        np.asarray(theta),
+        np.asarray(levels),
+        int(steps),
+        bool(change <= _tolerance(levels.dtype)),
+    )
+
+
+def _em(s: Int[Array, "judges candidates questions"], m: int, max_steps: int, pseudo: Array) -> tuple[Array, ...]:
+    hot = jax.nn.one_hot(s, m, dtype=jnp.zeros(()).dtype)  # zero where missing
+    seen = jnp.any(s >= 0, axis=0)
+    votes = jnp.sum(hot, axis=0)
+    start = jnp.where(seen[..., None], votes / jnp.maximum(jnp.sum(votes, -1, keepdims=True), 1), 0)
+
+    def maximise(levels: Array) -> tuple[Array, Array]:
+        pi = jnp.sum(levels, axis=1) / jnp.maximum(jnp.sum(levels, axis=(1, 2)), 1e-30)[:, None]
+        joint = jnp.einsum("kqt,jkqs->jts", levels, hot, precision=jax.lax.Precision.HIGHEST) + pseudo
+        return pi, joint / jnp.maximum(jnp.sum(joint, axis=-1, keepdims=True), 1e-30)
+
+    def expect(pi: Array, theta: Array) -> Array:
+        evidence = jnp.einsum(
+            "jkqs,jts->kqt", hot, jnp.log(jnp.maximum(theta, 1e-30)), precision=jax.lax.Precision.HIGHEST
+        )
+        log = evidence + jnp.log(jnp.maximum(pi, 1e-30))[:, None]
+        return jnp.where(seen[..., None], jnp.exp(log - logsumexp(log, axis=-1, keepdims=True)), 0)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        levels, _, n = state
+        new = expect(*maximise(levels))
+        return new, jnp.max(jnp.abs(new - levels)), n + 1
+
+    going = lambda state: (state[1] > _tolerance(start.dtype)) & (state[2] < max_steps)
+    first = (start, jnp.asarray(jnp.inf, start.dtype), jnp.asarray(0))
+    levels, change, n = jax.lax.while_loop(going, step, first)
+    return levels, *maximise(levels), n, change
+
+
+def _tolerance(dtype: Any) -> float:
+    return float(jnp.finfo(dtype).eps) ** (2 / 3)
+
+
+def prediction_powered(
+    scores: Any, gold: Any, judge: int | None = None
+) -> tuple[Float[np.ndarray, " candidates"], Float[np.ndarray, " candidates"]]:
+    """Prediction-powered mean score of every candidate and its standard error [angelopoulos2023].
+
+    The judges' mean over all questions plus the mean error of the judges on the labelled ones: unbiased whatever the
+    judges do. **gold** (K, Q): true levels, -1 where unlabelled; at least two labels a candidate. **judge**: one judge
+    instead of the mean of all.
+    """
+    values, _ = checked_scores(scores)
+    truth = np.asarray(gold, float)
+    if truth.shape != values.shape[1:]:
+        raise DataError(f"gold has shape {truth.shape}; it must be (candidates, questions) = {values.shape[1:]}")
+    chosen = values if judge is None else values[judge : judge + 1]
+    seen = chosen >= 0
+    with np.errstate(invalid="ignore"):
+        predicted = np.where(seen, chosen, 0).sum(0) / seen.sum(0)
+    labelled, free = (truth >= 0) & ~np.isnan(predicted), (truth < 0) & ~np.isnan(predicted)
+    if np.any(labelled.sum(1) < 2) or np.any(free.sum(1) < 2):
+        raise DataError("every candidate needs two or more labelled and two or more unlabelled questions with scores")
+    mean = lambda x, where: np.where(where, x, 0).sum(1) / where.sum(1)
+    spread = lambda x, where: mean((x - mean(x, where)[:, None]) ** 2, where) / (where.sum(1) - 1)
+    with np.errstate(invalid="ignore"):
+        error = truth - predicted
+        score = mean(predicted, free) + mean(error, labelled)
+        return score, np.sqrt(spread(predicted, free) + spread(error, labelled))

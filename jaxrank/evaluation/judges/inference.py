@@ -1,0 +1,210 @@
+"""Posterior of candidates and judges together, by NUTS.
+
+Candidate k has a distribution pi_k of true levels, judge j a confusion matrix theta_j. With scores question by question
+a question of candidate k has one true level t ~ pi_k, and the judges score it independently given t, with
+probabilities theta_j[t, .]. With counts alone, y_jk ~ Multinomial(n_jk, pi_k theta_j), judges independent: the judged
+distribution of a candidate is the mixture of the judge's rows with barycentric weights pi_k [simplex2025].
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxrank.errors import DataError, JaxrankWarning, OptionError
+from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
+from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
+from jaxrank.evaluation.judges.scores import checked_scores
+from jaxrank.numerics.ranks import rank_scores
+
+
+@dataclass(frozen=True, eq=False)
+class JudgePosterior:
+    """Posterior draws of the scores of K candidates; NumPy arrays.
+
+    **draws** (S, K): expected true scores sum_m values_m pi_km. **pi** (K, M), **theta** (J, M, M): posterior means.
+    **r_hat**, **ess** (K,): of the scores, over chains; NaN where the draws do not vary. **prior**: its name.
+    """
+
+    draws: np.ndarray
+    pi: np.ndarray
+    theta: np.ndarray
+    r_hat: np.ndarray
+    ess: np.ndarray
+    prior: str
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.draws.mean(0)
+
+    @property
+    def sd(self) -> np.ndarray:
+        return self.draws.std(0, ddof=1)
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Ranks of the posterior means, 1 is best."""
+        return np.asarray(rank_scores(jnp.asarray(self.mean)))
+
+    def interval(self, probability: float = 0.95) -> np.ndarray:
+        """(2, K): equal-tailed intervals of the scores."""
+        return np.quantile(self.draws, _ends(probability), axis=0)
+
+    def rank_draws(self) -> np.ndarray:
+        """(S, K): the rank of every candidate in every draw, 1 is best."""
+        return 1 + (self.draws[:, None, :] > self.draws[:, :, None]).sum(-1)
+
+    def rank_interval(self, probability: float = 0.95) -> np.ndarray:
+        """(2, K): the ranks between which a candidate lies with at least this probability."""
+        low, high = _ends(probability)
+        ranks = self.rank_draws()
+        return np.stack(
+            [np.quantile(ranks, low, axis=0, method="lower"), np.quantile(ranks, high, axis=0, method="higher")]
+        ).astype(int)
+
+    def superiority(self) -> np.ndarray:
+        """(K, K): probability that candidate i is better than candidate j; 1/2 on the diagonal."""
+        above = (self.draws[:, :, None] > self.draws[:, None, :]).mean(0)
+        return above + np.eye(len(above)) / 2
+
+
+def infer(
+    scores: Any = None,
+    *,
+    counts: Any = None,
+    gold: Any = None,
+    prior: str | JudgePrior = "moderate",
+    n_levels: int | None = None,
+    values: Sequence[float] | None = None,
+    n_samples: int = 1000,
+    n_warmup: int = 1000,
+    n_chains: int = 4,
+    seed: int = 0,
+) -> JudgePosterior:
+    """Posterior of all candidates and judges.
+
+    **scores**: ints (J, K, Q), levels 0..M-1, -1 missing; or **counts** (J, K, M) of levels, where which question got
+    which score is unknown. **gold**: true levels (K, Q) of some questions, -1 elsewhere (with ``scores`` only).
+    **prior**: trust in the judges: free, weak, moderate, strong, perfect, or a `JudgePrior`.
+    **values**: value of each level, 0..M-1 by default; the score of a candidate is its expected value.
+    Warns where chains disagree (R-hat above 1.05) or the effective sample size is below 100.
+    """
+    from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+
+    data, sizes = read_data(scores, counts, gold, n_levels)
+    m = sizes[-1]
+    v = np.arange(m, dtype=float) if values is None else np.asarray(values, float)
+    if v.shape != (m,) or not np.all(np.isfinite(v)):
+        raise OptionError(f"values must be {m} finite numbers, one a level")
+    chosen = find_prior(prior)
+    keys = jax.random.split(jax.random.key(seed), n_chains)
+    drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
+    score = drawn["pi"] @ v
+    flat = score.reshape(-1, score.shape[-1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat, ess = split_gelman_rubin(score), effective_sample_size(score)
+    if np.nanmax(r_hat) > 1.05 or np.nanmin(ess) < 100:
+        warnings.warn(
+            f"the chains have not settled: R-hat up to {np.nanmax(r_hat):.3f}, effective sample size down to "
+            f"{np.nanmin(ess):.0f}; draw more samples, or use a prior that trusts the judges more",
+            JaxrankWarning,
+            stacklevel=2,
+        )
+    pi, theta = (drawn[name].mean((0, 1)) for name in ("pi", "theta"))
+    name = prior if isinstance(prior, str) else f"{chosen.kind}({chosen.trust:g})"
+    return JudgePosterior(flat, pi, theta, np.asarray(r_hat), np.asarray(ess), name)
+
+
+def sensitivity(
+    scores: Any = None, *, priors: Sequence[str | JudgePrior] = tuple(PRIORS), **options: Any
+) -> dict[str, JudgePosterior]:
+    """The posterior under every prior of the family, from no trust to perfect trust: how far the ranking depends on it.
+
+    **options** as in `infer`. Order as in ``priors``.
+    """
+    results = [infer(scores, prior=prior, **options) for prior in priors]
+    return {result.prior: result for result in results}
+
+
+def joint_log_likelihood(pi: Array, theta: Array, patterns: Patterns) -> Array:
+    """Sum over (k, q) of log sum_t pi_kt prod_j theta_j[t, s_jkq], t fixed where the true level is known."""
+    tiny = jnp.finfo(pi.dtype).tiny
+    m = pi.shape[-1]
+    given = jnp.swapaxes(jnp.log(jnp.maximum(theta, tiny)), 0, 1).reshape(m, -1)  # (t, J M)
+    evidence = jnp.einsum("ti,iku->tku", given, patterns.hot, precision=jax.lax.Precision.HIGHEST)
+    total = jax.scipy.special.logsumexp(
+        evidence + jnp.log(jnp.maximum(pi, tiny)).T[..., None], axis=0, b=patterns.possible
+    )
+    return jnp.sum(patterns.count * total)
+
+
+def draw_chain(
+    key: Array, data: Any, prior: JudgePrior, sizes: tuple[int, int, int], n_warmup: int, n_samples: int
+) -> dict[str, Array]:
+    """One chain of NUTS: ``pi`` (S, K, M) and ``theta`` (S, J, M, M). Pure; map it over chains and over data sets.
+
+    **data**: `Patterns`, or counts (J, K, M). **sizes**: J, K, M.
+    """
+    import numpyro
+    from numpyro.infer import MCMC, NUTS
+
+    kernel = NUTS(functools.partial(_model, prior, sizes), target_accept_prob=0.9)
+    mcmc = MCMC(kernel, num_warmup=n_warmup, num_samples=n_samples, progress_bar=False)
+    with numpyro.validation_enabled(False):
+        mcmc.run(key, data)
+    return {name: mcmc.get_samples()[name] for name in ("pi", "theta")}
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def draw_chains(
+    keys: Array, data: Any, prior: JudgePrior, sizes: tuple[int, int, int], n_warmup: int, n_samples: int
+) -> dict[str, Array]:
+    """`draw_chain` for every key on the same data; other data of the same shapes do not compile again."""
+    return jax.vmap(lambda key: draw_chain(key, data, prior, sizes, n_warmup, n_samples))(keys)
+
+
+def _model(prior: JudgePrior, sizes: tuple[int, int, int], data: Any) -> None:
+    import numpyro
+    import numpyro.distributions as dist
+
+    n_judges, n_candidates, m = sizes
+    pi: Any = numpyro.sample("pi", dist.Dirichlet(jnp.ones(m)).expand([n_candidates]).to_event(1))
+    theta: Any = numpyro.deterministic("theta", prior.sample(n_judges, m))
+    if isinstance(data, Patterns):
+        numpyro.factor("scores", joint_log_likelihood(pi, theta, data))
+    else:
+        judged = jnp.einsum("km,jmn->jkn", pi, theta, precision=jax.lax.Precision.HIGHEST)
+        numpyro.factor("counts", jnp.sum(data * jnp.log(jnp.maximum(judged, 1e-30))))
+
+
+def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tuple[Any, tuple[int, int, int]]:
+    """What the likelihood reads, checked: `Patterns` or counts (J, K, M); and J, K, M."""
+    dtype = jnp.zeros(()).dtype
+    if (scores is None) == (counts is None):
+        raise OptionError("give scores (judges, candidates, questions) or counts (judges, candidates, levels)")
+    if counts is not None:
+        y = np.asarray(counts, float)
+        if y.ndim != 3 or y.shape[-1] < 2 or np.any(y < 0) or not np.all(np.isfinite(y)):
+            raise DataError(f"counts has shape {y.shape}; it needs (judges, candidates, levels), numbers of 0 or more")
+        if gold is not None:
+            raise OptionError("gold needs scores question by question; counts do not say which question they belong to")
+        return jnp.asarray(y, dtype), y.shape
+    found, m = checked_scores(scores, n_levels)
+    known = np.full(found.shape[1:], -1, np.int32) if gold is None else np.asarray(gold, np.int32)
+    if known.shape != found.shape[1:] or known.max() >= m:
+        raise DataError(f"gold must be levels below {m}, or -1, of shape (candidates, questions) = {found.shape[1:]}")
+    return jax.tree.map(jnp.asarray, patterns_of(found, known, m, dtype)), (*found.shape[:2], m)
+
+
+def _ends(probability: float) -> list[float]:
+    if not 0 < probability < 1:
+        raise OptionError(f"probability={probability} must lie between 0 and 1")
+    return [(1 - probability) / 2, (1 + probability) / 2]

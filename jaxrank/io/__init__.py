@@ -1,6 +1,0 @@
-"""Files and data frames of results in: ``read`` and ``from_frame``."""
-
-from jaxrank.io.frames import from_frame, is_frame
-from jaxrank.io.reader import read
-
-__all__ = ["from_frame", "is_frame", "read"]

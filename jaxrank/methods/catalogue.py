@@ -1,0 +1,77 @@
+"""The catalogue: every method by its identifier, found by walking ``jaxrank.methods``."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import jaxrank.methods
+from jaxrank.errors import OptionError, UnknownMethodError
+from jaxrank.models.ranker import Entry, Ranker
+
+
+@functools.cache
+def entries() -> dict[str, Entry]:
+    """All entries by identifier, in the order of the files and within them; duplicate identifiers are refused."""
+    found: dict[str, Entry] = {}
+    for module in _modules():
+        for entry in module.ENTRIES:
+            if entry.name in found:
+                raise RuntimeError(
+                    f"two methods are named {entry.name!r}: in {found[entry.name].family} and {entry.family}"
+                )
+            found[entry.name] = entry
+    return found
+
+
+def catalogue() -> list[str]:
+    """The identifiers of all methods.
+
+    >>> import jaxrank as jr
+    >>> "bradley_terry" in jr.catalogue()
+    True
+    """
+    return list(entries())
+
+
+def entry(name: str) -> Entry:
+    """The entry of an identifier; `UnknownMethodError` with the nearest identifiers where there is none."""
+    if name in entries():
+        return entries()[name]
+    near = difflib.get_close_matches(name, entries(), n=3)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise UnknownMethodError(f"unknown method {name!r}{hint} jaxrank.catalogue() lists all {len(entries())}")
+
+
+def make(method: str | Ranker, **options: Any) -> Ranker:
+    """A ranker from an identifier or a ranker, with options set; `OptionError` names the options that exist."""
+    if isinstance(method, Ranker):
+        fields = [f.name for f in dataclasses.fields(method)]
+        _check_options(type(method).__name__, options, fields)
+        return dataclasses.replace(method, **options) if options else method
+    if not isinstance(method, str):
+        raise OptionError(f"method must be an identifier or a ranker, not {type(method).__name__}")
+    found = entry(method)
+    _check_options(method, options, [f.name for f in dataclasses.fields(found.ranker())])
+    return found.ranker(**options)
+
+
+def _check_options(name: str, options: dict[str, Any], fields: list[str]) -> None:
+    unknown = [key for key in options if key not in fields]
+    if unknown:
+        raise OptionError(
+            f"{name} has no option {', '.join(map(repr, unknown))}; its options are: {', '.join(fields) or 'none'}"
+        )
+
+
+def _modules() -> Iterator[Any]:
+    package = jaxrank.methods
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        if hasattr(module, "ENTRIES"):
+            yield module

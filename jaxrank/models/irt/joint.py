@@ -1,0 +1,228 @@
+"""Joint estimation of abilities with discriminations and guessing: the 2PL and 3PL models."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxrank.models.fit import Status
+from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
+from jaxrank.models.irt.rasch import rasch_start
+from jaxrank.models.irt.table import ItemTable
+from jaxrank.models.priors import Prior
+from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
+from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
+
+
+class JointModel(eqx.Module):
+    """What is maximised: p = c + (1 - c) sigmoid(a (theta - b)), a = exp(alpha), c = 0.5 sigmoid(g).
+
+    The penalties ``slope_penalty`` alpha^2 and ``guessing_penalty`` g^2 are added for every question. ``guessing``:
+    None estimates c, 0 leaves it out, a number in (0, 1) fixes it.
+    """
+
+    prior: Prior
+    slope_penalty: Any
+    guessing_penalty: Any
+    estimates_guessing: bool = eqx.field(static=True)
+    guessing: Any = None  # a fixed c, or None
+
+    @property
+    def depth(self) -> int:
+        return 3 if self.estimates_guessing else 2
+
+    def curve(self, items: Float[Array, "questions depth"]) -> tuple[Array, Array, Array]:
+        """Difficulty, discrimination and guessing of each question."""
+        if self.estimates_guessing:
+            c = 0.5 * jax.nn.sigmoid(items[:, 2])
+        else:
+            c = jnp.full_like(items[:, 0], 0.0 if self.guessing is None else self.guessing)
+        return items[:, 0], jnp.exp(items[:, 1]), c
+
+
+class _Pieces(NamedTuple):
+    gradient: tuple[Array, Array]
+    rows: Array
+    cross: Array
+    columns: Array
+    level: Array  # curvature of the prior in the mean difficulty
+    scale: tuple[Array, Array]  # positive diagonals that damping multiplies
+
+
+def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, max_steps: int) -> Minimum:
+    """The best of several damped Newton runs. Params of the result: (theta (L,), items (M, depth))."""
+    smoothings = model.prior.smoothings
+
+    def run(start: tuple) -> Minimum:
+        x, steps = start, jnp.asarray(0, jnp.int32)
+        for smoothing in smoothings:
+
+            def objective(x: tuple, _: None, smoothing: float = smoothing) -> tuple[Array, _Pieces, None]:
+                return *_pieces(model, table, x, smoothing), None
+
+            found = levenberg_marquardt(
+                objective,
+                lambda m, d: _step(table, m, d),
+                x,
+                alive=alive,
+                max_steps=max_steps,
+                damping=0.1,
+                settle=lambda x, smoothing=smoothing: _best_scale(model, table, x, smoothing),
+            )
+            x, steps = found.params, steps + found.steps
+        return found._replace(steps=steps)
+
+    runs = jax.vmap(run)(_starts(model, table, n_starts))
+    value = jnp.where(jnp.isfinite(runs.value), runs.value, jnp.inf)
+    # Of runs that end in the same optimum the first that converged is taken, not the one that rounding favours.
+    noise = 64 * jnp.finfo(value.dtype).eps * jnp.abs(jnp.min(value))
+    good = value <= jnp.min(value) + noise
+    best = jnp.argmax(good * (1 + (runs.status == Status.CONVERGED)))
+    found = jax.tree.map(lambda leaf: leaf[best], runs)
+    # The objective leaves the sum of difficulties free, and damped steps let it drift.
+    theta, items = found.params
+    shift = _level(table, items)
+    moved = theta - shift, items.at[:, 0].add(-jnp.where(table.used, shift, 0))
+    if model.prior.proper:
+        return found._replace(params=moved)
+    certain = _least_information(model, table, moved) < 1e-5
+    status = jnp.where((found.status == Status.CONVERGED) & certain, Status.NO_FINITE_OPTIMUM, found.status)
+    return found._replace(params=moved, status=status.astype(jnp.int32))
+
+
+def _level(table: ItemTable, items: Array) -> Array:
+    """The mean difficulty, from which abilities are measured."""
+    return jnp.sum(table.weight * items[:, 0]) / jnp.maximum(jnp.sum(table.weight), 1)
+
+
+def _least_information(model: JointModel, table: ItemTable, x: tuple) -> Array:
+    """The smallest information per trial, in units of the linear predictor, that any model is left with: near 0 where
+    an ability has run off, which guessing makes possible on connected data too."""
+    theta, items = x
+    eta = jnp.exp(items[None, :, 1]) * (theta[:, None] - items[None, :, 0])
+    information = jnp.sum(_cells(model, table, eta, items).fisher_ee, axis=1)
+    return jnp.min(information / jnp.maximum(jnp.sum(table.trials, axis=1), 1))
+
+
+def _best_scale(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> tuple[Array, Array]:
+    """Stretches abilities and difficulties by exp(u) and divides discriminations by it, which leaves the likelihood as
+    it is, to where prior and penalty are least: two Newton steps in u."""
+    theta, items = x
+    above = theta - _level(table, items)
+    weight = 2 * jnp.asarray(model.slope_penalty, theta.dtype) * table.weight
+    u = jnp.zeros((), theta.dtype)
+    for _ in range(2):
+        at = above * jnp.exp(u)
+        slope = model.prior.slope(at, smoothing) * at
+        gradient = jnp.sum(slope) - jnp.sum(weight * (items[:, 1] - u))
+        bend = jnp.sum(weight) + jnp.maximum(jnp.sum(slope + model.prior.bend(at, smoothing) * at**2), 0)
+        u = u - jnp.clip(gradient / jnp.where(bend > 0, bend, 1), -1, 1)
+    used = table.used
+    items = items.at[:, 0].multiply(jnp.where(used, jnp.exp(u), 1)).at[:, 1].add(-jnp.where(used, u, 0))
+    return theta * jnp.exp(u), items
+
+
+def _starts(model: JointModel, table: ItemTable, n_starts: int) -> tuple[Array, Array]:
+    """From the margins: equal discriminations, discriminations from the spread of each question's results over ability,
+    and abilities shrunk or widened."""
+    theta, b = rasch_start(table)
+    centred = theta - jnp.mean(theta)
+    share = (table.successes + 0.5) / (table.trials + 1)
+    logit = jnp.where(table.trials > 0, jnp.log(share) - jnp.log1p(-share), 0)
+    slope = jnp.sum(logit * centred[:, None], axis=0) / jnp.maximum(jnp.sum(centred**2), 1e-3)
+    alpha = jnp.log(jnp.clip(slope, 0.3, 3))
+    zero = jnp.zeros_like(alpha)
+    options = [
+        (theta, b, zero),
+        (theta, b, alpha),
+        (theta / 2, b / 2, zero + jnp.log(2.0).astype(alpha.dtype)),
+        (2 * theta, 2 * b, alpha / 2),
+    ][:n_starts]
+    thetas = jnp.stack([o[0] for o in options])
+    extra = [zero] if model.estimates_guessing else []
+    items = jnp.stack([jnp.stack([o[1], o[2], *extra], axis=1) for o in options])
+    return thetas, jnp.where(table.used[None, :, None], items, 0)
+
+
+def _cells(model: JointModel, table: ItemTable, eta: Array, items: Array) -> Cell:
+    if model.estimates_guessing:
+        return guessing_cell(eta, table.successes, table.trials, items[None, :, 2], 0.5)
+    if model.guessing is None:
+        return plain_cell(eta, table.successes, table.trials)
+    c = jnp.asarray(model.guessing, eta.dtype)
+    g = jnp.broadcast_to(jnp.log(c) - jnp.log1p(-c), eta.shape)
+    return guessing_cell(eta, table.successes, table.trials, g, 1.0)
+
+
+def _pieces(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> tuple[Array, _Pieces]:
+    """Value, gradient and exact curvature of minus the log posterior.
+
+    The prior is one on abilities less the mean difficulty, so that nothing has to be held: where the difficulties have
+    the sum 0 it is the prior on abilities.
+    """
+    theta, items = x
+    above = theta - _level(table, items)
+    a = jnp.exp(items[:, 1])[None, :]
+    eta = a * (theta[:, None] - items[None, :, 0])
+    cell = _cells(model, table, eta, items)
+    w = table.weight
+    down = lambda v: jnp.sum(v, axis=0)
+    pull = cell.eta * a
+    penalty_a = jnp.asarray(model.slope_penalty, eta.dtype) * w
+    penalty_g = jnp.asarray(model.guessing_penalty, eta.dtype) * w
+    value = model.prior.penalty(above, smoothing) - jnp.sum(cell.value) + jnp.sum(penalty_a * items[:, 1] ** 2)
+    slope, bend = model.prior.slope(above, smoothing), model.prior.bend(above, smoothing)
+    share = w / jnp.maximum(jnp.sum(w), 1)
+    g_theta = slope - jnp.sum(pull, axis=1)
+    g_items = [down(pull) - share * jnp.sum(slope), -down(cell.eta * eta) + 2 * penalty_a * items[:, 1]]
+    if model.estimates_guessing:
+        value = value + jnp.sum(penalty_g * items[:, 2] ** 2)
+        g_items.append(-down(cell.g) + 2 * penalty_g * items[:, 2])
+
+    def curvature(ee: Array, eg: Any, gg: Any, force: Array) -> tuple[Array, Array, Array]:
+        """Rows (L, M), cross (L, M, depth) and columns (M, depth, depth); ``force`` is the first derivative in eta."""
+        cross = [-ee * a**2, ee * a * eta - force * a]
+        bb, ba = down(ee * a**2), down(force * a - ee * a * eta)
+        aa = down(ee * eta**2 - force * eta) + 2 * penalty_a
+        columns = [[bb, ba], [ba, aa]]
+        if model.estimates_guessing:
+            bg, ag = -down(a * eg), down(eta * eg)
+            cross.append(a * eg)
+            columns = [[bb, ba, bg], [ba, aa, ag], [bg, ag, down(gg) + 2 * penalty_g]]
+        return ee * a**2, jnp.stack(cross, axis=2), jnp.stack([jnp.stack(line, axis=1) for line in columns], axis=1)
+
+    exact = curvature(cell.ee, cell.eg, cell.gg, cell.eta)
+    expected = curvature(cell.fisher_ee, cell.fisher_eg, cell.fisher_gg, jnp.zeros_like(cell.eta))
+    # A question whose own block is not positive definite takes its expected curvature, which always is.
+    scale = jnp.diagonal(expected[2], axis1=1, axis2=2)
+    sound = positive_definite_blocks(exact[2], scale)
+    rows = jnp.sum(jnp.where(sound[None, :], exact[0], expected[0]), axis=1) + bend
+    rows_scale = jnp.sum(expected[0], axis=1) + bend
+    cross = jnp.where(sound[None, :, None], exact[1], expected[1])
+    cross = cross.at[:, :, 0].add(-bend[:, None] * share[None, :])
+    columns = jnp.where(sound[:, None, None], exact[2], expected[2])
+    pieces = _Pieces(
+        (g_theta, jnp.stack(g_items, axis=1)),
+        rows,
+        cross[:, None],
+        columns,
+        jnp.sum(bend) / jnp.maximum(jnp.sum(w), 1) ** 2,
+        (rows_scale, scale),
+    )
+    return value, pieces
+
+
+def _step(table: ItemTable, m: _Pieces, damping: Array) -> tuple[Array, Array]:
+    used = table.used[:, None]
+    eye = jnp.eye(m.columns.shape[-1], dtype=m.columns.dtype)
+    columns = m.columns + eye[None, :, :] * (damping * m.scale[1])[:, :, None]
+    columns = jnp.where(used[:, :, None], columns, eye[None, :, :])
+    tie = jnp.zeros_like(m.gradient[1]).at[:, 0].set(table.weight)
+    g, h = m.gradient[0][:, None, None], jnp.where(used, m.gradient[1], 0)[:, :, None]
+    rows = (m.rows + damping * m.scale[0])[:, None, None]
+    x, y = solve_arrow(rows, m.cross, columns, -g, -h, tie=tie, tied=m.level)
+    return x[:, 0, 0], y[:, :, 0]

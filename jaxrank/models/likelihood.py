@@ -1,0 +1,160 @@
+"""``Likelihood``: a model of the data, written once and read three ways (ML, MAP, posterior sampling)."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from jaxrank.models.fit import Fit, Status
+from jaxrank.models.priors import Prior
+from jaxrank.numerics.solve.lanes import lanes
+from jaxrank.numerics.solve.linear import inverse_spd, solve_spd, solve_spd_lanes
+from jaxrank.numerics.solve.newton import Near, Newton, Solution
+
+
+class Likelihood(eqx.Module):
+    """A likelihood of one strength per model, theta (L,), and ``n_extra`` further parameters, as one flat vector.
+
+    Theta enters through differences only: it is kept at mean zero within each group of models that the data compare.
+
+    **laned**: True where ``parts`` and ``start`` also take arrays with lanes in their last axis
+    (`jaxrank.numerics.solve.lanes`).
+    """
+
+    statistic: ClassVar[type]
+    laned: ClassVar[bool] = False
+
+    @property
+    @abc.abstractmethod
+    def n_extra(self) -> int:
+        """Number of parameters behind the L strengths."""
+
+    @abc.abstractmethod
+    def log_prob(self, params: Float[Array, " n"], stat: Any) -> Float[Array, ""]:
+        """Log probability of the data, without constants that hold no parameter."""
+
+    @abc.abstractmethod
+    def parts(self, params: Float[Array, " n"], stat: Any) -> tuple[Array, Array, Array]:
+        """Minus ``log_prob`` with its gradient (n,) and second derivative (n, n), in closed form."""
+
+    @abc.abstractmethod
+    def start(self, stat: Any) -> Float[Array, " n"]:
+        """A point from which Newton's method converges."""
+
+
+def maximise(
+    likelihood: Likelihood,
+    prior: Prior,
+    solver: Newton,
+    stat: Any,
+    together: Bool[Array, "models models"],
+    alive: Any,
+) -> Solution:
+    """Maximum of the likelihood, or of the posterior: the prior is on theta centred over all models.
+
+    ``together[i, j]``: the models whose differences the data determine; theta has mean zero in each such group (with a
+    proper prior that is everyone). ``alive`` False: no finite optimum, nothing is done.
+    """
+    problem = (likelihood, prior, stat, together, jnp.asarray(alive))
+    if not likelihood.laned:
+        return _maximise(solver, *problem)
+    is_array = lambda x: isinstance(x, jax.Array | np.ndarray)
+    common, how = eqx.partition(solver, is_array)
+    arrays, rest = eqx.partition(problem, is_array)
+    solve = lambda common, arrays: _maximise(eqx.combine(common, how), *eqx.combine(arrays, rest))
+    return lanes(solve, n_common=1)(common, arrays)
+
+
+def _maximise(
+    solver: Newton, likelihood: Likelihood, prior: Prior, stat: Any, together: Array, alive: Array
+) -> Solution:
+    """`maximise` for single arrays, or for arrays with lanes in their last axis."""
+    n_models = together.shape[0]
+    start = likelihood.start(stat)
+    gauge = _gauge(together, start)
+
+    def objective_at(smoothing: Any):
+        def objective(x: Array) -> tuple[Array, Array, Array]:
+            value, gradient, curvature = likelihood.parts(x, stat)
+            if prior.proper:
+                t = x[:n_models] - jnp.mean(x[:n_models], axis=0, keepdims=True)
+                slope = prior.slope(t, smoothing)
+                value = value + prior.penalty(t, smoothing)
+                gradient = gradient.at[:n_models].add(slope - jnp.mean(slope, axis=0, keepdims=True))
+                curvature = curvature.at[:n_models, :n_models].add(_centred(prior.bend(t, smoothing)))
+            return value, gradient, curvature
+
+        return objective
+
+    def solve(curvature: Array, gradient: Array) -> Array:
+        fixed = curvature + _scale(curvature)[None, None] * gauge
+        return solve_spd(fixed, gradient) if gradient.ndim == 1 else solve_spd_lanes(fixed, gradient[:, None])[:, 0]
+
+    if len(prior.smoothings) == 1:
+        return solver(objective_at(prior.smoothings[0]), start, alive, solve)
+
+    def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array]]:
+        solution = solver(objective_at(smoothing), x, alive, solve)
+        return solution.params, (solution.status, solution.steps)
+
+    params, (status, steps) = jax.lax.scan(stage, start, jnp.asarray(prior.smoothings, start.dtype))
+    return Solution(params, status[-1], jnp.sum(steps, axis=0))
+
+
+def covariance(
+    likelihood: Likelihood, prior: Prior, params: Float[Array, " n"], stat: Any, together: Bool[Array, "models models"]
+) -> Float[Array, "n n"]:
+    """Inverse observed information at ``params``, of theta centred within each group that the data compare."""
+    n_models = together.shape[0]
+    _, _, curvature = likelihood.parts(params, stat)
+    if prior.proper:
+        bend = prior.bend(params[:n_models] - jnp.mean(params[:n_models]), prior.smoothings[-1])
+        curvature = curvature.at[:n_models, :n_models].add(_centred(bend))
+    gauge = _gauge(together, params)
+    scale = _scale(curvature)
+    return inverse_spd(curvature + scale * gauge) - gauge / scale
+
+
+def begin_near(model: Any, near: Near, fit: Fit) -> Any:
+    """``model`` whose ``solver`` begins at an optimum; the model itself where the fit found none, and for priors whose
+    stages have optima of their own."""
+    finite = all(bool(np.isfinite(x).all()) for x in jax.tree.leaves(near))
+    if len(model.prior.smoothings) > 1 or int(fit.status) != Status.CONVERGED or not finite:
+        return model
+    return eqx.tree_at(lambda m: m.solver.near, model, near, is_leaf=lambda x: x is None)
+
+
+def _centred(bend: Array) -> Array:
+    """Curvature of a penalty with second derivatives ``bend`` at centred parameters: P diag(bend) P."""
+    n = bend.shape[0]
+    mean = jnp.mean(bend, axis=0, keepdims=True)
+    return diagonal_matrix(bend) - (bend[:, None] + bend[None, :] - mean[None]) / n
+
+
+def diagonal_matrix(entries: Float[Array, "n *lanes"]) -> Float[Array, "n n *lanes"]:
+    on = identity(entries.shape[0], entries.ndim + 1)
+    return jnp.where(on, entries[:, None], 0)
+
+
+def identity(n: int, ndim: int) -> Bool[Array, "n n ..."]:
+    """True on the diagonal of the first two axes."""
+    return jnp.eye(n, dtype=bool).reshape(n, n, *(1,) * (ndim - 2))
+
+
+def _gauge(together: Array, like: Array) -> Array:
+    """(n, n, *lanes): the projector onto constants within each group, zero on the extra parameters."""
+    projector = together / jnp.sum(together, axis=1, keepdims=True)
+    pad = like.shape[0] - together.shape[0]
+    return jnp.pad(projector.astype(like.dtype), ((0, pad), (0, pad), *((0, 0),) * (together.ndim - 2)))
+
+
+def _scale(curvature: Array) -> Array:
+    """Size of the curvature, so that the gauge does not worsen the condition."""
+    size = jnp.mean(jnp.diagonal(curvature, axis1=0, axis2=1), axis=-1)
+    return jnp.where((size > 0) & jnp.isfinite(size), size, 1)

@@ -1,0 +1,220 @@
+"""From a pair likelihood to a `Fit`: existence of the optimum, the optimum, and what to do where there is none."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxrank.data.responses import name_list
+from jaxrank.data.statistics import Pairs
+from jaxrank.errors import OptionError
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
+from jaxrank.models.priors import Prior
+from jaxrank.models.ranker import Explains, HasStandardErrors, StartsNear
+from jaxrank.numerics.graph import dominance_levels, reachability, strong_components
+from jaxrank.numerics.solve.newton import Near, Solution
+
+SEPARATION = ("raise", "nan", "extend")
+
+
+class PairedModel(Explains, HasStandardErrors, StartsNear):
+    """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
+
+    prior: eqx.AbstractVar[Prior]
+    separation: eqx.AbstractVar[str]
+    solver: eqx.AbstractVar[Any]
+
+    @property
+    @abc.abstractmethod
+    def likelihood(self) -> Likelihood:
+        """The likelihood that is maximised."""
+
+    @abc.abstractmethod
+    def read(self, stat: Pairs) -> Pairs:
+        """The statistic as the likelihood takes it (ties dropped or split, pseudo-counts added)."""
+
+    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
+        """From the observed information, the tie parameter estimated beside the strengths."""
+        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
+
+    def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        return _explanation(self, self.read(stat), Status(int(fit.status)), models)
+
+    def near(self, stat: Pairs, fit: Fit) -> PairedModel:
+        """With "extend", where groups of models have optima of their own, this model."""
+        return self if self.separation == "extend" else begin_near(self, _near(self, stat, fit), fit)
+
+    def __check_init__(self) -> None:
+        if self.separation not in SEPARATION:
+            raise OptionError(f"separation={self.separation!r}; it must be one of {', '.join(SEPARATION)}")
+
+
+class Support(eqx.Module):
+    """What the data determine. **reach** (L, L) chains of results, **together** (L, L) models whose differences have a
+    finite optimum, **status** whether there is one for all, **alive** whether the solver has anything to do."""
+
+    reach: Bool[Array, "models models"]
+    together: Bool[Array, "models models"]
+    status: Int[Array, ""]
+    alive: Bool[Array, ""]
+
+
+def support(model: PairedModel, stat: Pairs) -> Support:
+    """Existence of the optimum, decided before the solver runs. ``stat`` is what ``model.read`` returned."""
+    n = stat.wins.shape[0]
+    everyone = jnp.ones((n, n), bool)
+    likelihood = model.likelihood
+    free_tie = likelihood.n_extra > 0
+    reads_ties = not isinstance(likelihood, BradleyTerryLikelihood)
+    beats = stat.wins > 0
+    edges = beats | (stat.ties > 0) if reads_ties else beats
+    some_ties = jnp.any(stat.ties > 0)
+    # All the same: any common strength is as good; equal strengths are the symmetric choice.
+    indifferent = ~jnp.any(beats) & (~some_ties if not reads_ties or model.prior.proper else True)
+    if free_tie and model.prior.proper:
+        # A tie parameter without a prior of its own still needs a decisive result beside the ties.
+        indifferent = ~jnp.any(beats)
+    if model.prior.proper:
+        status = jnp.asarray(Status.CONVERGED, jnp.int32)
+        return Support(everyone, everyone, status, ~indifferent)
+    reach = reachability(edges)
+    together = strong_components(reach)
+    connected = jnp.all(together)
+    linked = jnp.all(reachability(edges | edges.T))
+    runs_off = some_ties & recession_exists(stat) if free_tie else jnp.array(False)
+    status = jnp.where(
+        connected & ~runs_off, Status.CONVERGED, jnp.where(linked, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED)
+    )
+    status = jnp.where(indifferent & (connected | ~some_ties), Status.CONVERGED, status).astype(jnp.int32)
+    solvable = model.separation == "extend" or status == Status.CONVERGED
+    return Support(reach, together, status, solvable & ~runs_off & ~indifferent)
+
+
+def fit_paired(model: PairedModel, stat: Pairs) -> Fit:
+    """Maximum likelihood or a posteriori strengths with every failure as a status."""
+    stat = model.read(stat)
+    likelihood = model.likelihood
+    known = support(model, stat)
+    solution = maximise(
+        likelihood, model.prior, model.solver, determined(model, stat, known), known.together, known.alive
+    )
+    return assemble(model, stat, known, solution)
+
+
+def determined(model: PairedModel, stat: Pairs, known: Support) -> Pairs:
+    """The results that have a finite optimum: for "extend", those inside strong components."""
+    if model.separation != "extend":
+        return stat
+    inside = known.together.astype(stat.wins.dtype)
+    return Pairs(stat.wins * inside, stat.ties * inside)
+
+
+def assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution) -> Fit:
+    """A `Fit` from where the solver stopped and what the data determine."""
+    likelihood = model.likelihood
+    n = stat.wins.shape[0]
+    theta = solution.params[:n]
+    theta = jnp.where(known.alive, theta, 0)
+    status = jnp.where(
+        known.status == Status.CONVERGED, jnp.where(known.alive, solution.status, Status.CONVERGED), known.status
+    )
+    status = status.astype(jnp.int32)
+    scores = theta
+    if model.separation == "extend" and not model.prior.proper:
+        scores = _extended(theta, known)
+    lost = (status == Status.NO_FINITE_OPTIMUM) | (status == Status.DISCONNECTED)
+    if model.separation == "extend":
+        lost = lost & ~known.alive
+    scores = jnp.where(lost, jnp.nan, scores)
+    params: dict[str, Any] = {"theta": jnp.where(lost, jnp.nan, theta)}
+    if likelihood.n_extra:
+        params.update(_tie_parameter(likelihood, solution.params[n], stat, lost, known.alive))
+    return Fit(scores, status, solution.steps, solver_resolution(scores), params)
+
+
+def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array, "n n"]:
+    """Inverse observed information of centred theta (and, last, of log nu or log kappa) at a fit."""
+    stat = model.read(stat)
+    known = support(model, stat)
+    inside = determined(model, stat, known)
+    return covariance(model.likelihood, model.prior, fitted_params(model, fit), inside, known.together)
+
+
+@eqx.filter_jit
+def _near(model: PairedModel, stat: Pairs, fit: Fit) -> Near:
+    return Near(fitted_params(model, fit), paired_covariance(model, stat, fit))
+
+
+def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
+    """The flat parameter vector of a fit, as the likelihood takes it."""
+    theta = fit.params["theta"]
+    if model.likelihood.n_extra == 0:
+        return theta
+    extra = fit.params["kappa"] if isinstance(model.likelihood, RaoKupperLikelihood) else fit.params["nu"]
+    return jnp.append(theta, jnp.log(extra))
+
+
+def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequence[str]) -> str:
+    if status == Status.DISCONNECTED:
+        groups = _groups(np.asarray(stat.total) > 0, directed=False)
+        listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
+        remedy = f"leave all but one group out, or use a prior (for example {_map_id(model)})"
+        return f"groups never compared with each other: {listed}; {remedy}"
+    if status != Status.NO_FINITE_OPTIMUM:
+        return ""
+    reads_ties = not isinstance(model.likelihood, BradleyTerryLikelihood)
+    edges = np.asarray(stat.wins) + (np.asarray(stat.ties) if reads_ties else 0) > 0
+    groups = _groups(edges, directed=True)
+    remedy = f'use a prior (for example {_map_id(model)}) or separation="extend"'
+    if len(groups) == 1:
+        return (
+            "every win can be pushed apart and every tie kept together at once, so strengths and tie parameter "
+            f"run off; {remedy.split(' or ')[0]}"
+        )
+    reach = np.asarray(reachability(jnp.asarray(edges)))
+    best = [g for g in groups if not np.any(reach[:, g[0]] & ~reach[g[0]])]
+    worst = [g for g in groups if not np.any(reach[g[0]] & ~reach[:, g[0]])]
+    tops = ", ".join(name_list(models, g, 4) for g in best[:4])
+    ends = ", ".join(name_list(models, g, 4) for g in worst[:4])
+    return f"nobody outside their group ever wins against {tops}; {ends} never win outside their group; {remedy}"
+
+
+def _groups(edges: np.ndarray, directed: bool) -> list[np.ndarray]:
+    from scipy.sparse.csgraph import connected_components  # slow to import, needed for messages only
+
+    _, label = connected_components(edges, directed=directed, connection="strong")
+    return [np.flatnonzero(label == g) for g in dict.fromkeys(label.tolist())]
+
+
+def _map_id(model: PairedModel) -> str:
+    names = {
+        "Davidson": "bradley_terry_davidson_map",
+        "RaoKupper": "rao_kupper_map",
+        "PlackettLuce": "plackett_luce_map",
+    }
+    return names.get(type(model).__name__, "bradley_terry_map")
+
+
+def _extended(theta: Array, known: Support) -> Array:
+    """Strong components below each other in their order of dominance; inside a component its own optimum."""
+    level = dominance_levels(known.reach).astype(theta.dtype)
+    gap = 1 + 2 * jnp.max(jnp.abs(theta))
+    scores = theta - gap * level
+    return jnp.where(jnp.max(level) > 0, scores - jnp.mean(scores), theta)
+
+
+def _tie_parameter(likelihood: Likelihood, raw: Array, stat: Pairs, lost: Array, alive: Array) -> dict[str, Array]:
+    no_ties = ~jnp.any(stat.ties > 0)
+    if isinstance(likelihood, RaoKupperLikelihood):
+        value = jnp.where(no_ties, 1, jnp.where(alive, jnp.exp(raw), jnp.inf))
+        return {"kappa": jnp.where(lost, jnp.nan, value)}
+    value = jnp.where(no_ties, 0, jnp.where(alive, jnp.exp(raw), jnp.inf))
+    return {"nu": jnp.where(lost, jnp.nan, value)}

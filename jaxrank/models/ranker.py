@@ -1,0 +1,131 @@
+"""``Ranker``: a method as a pure function from a statistic to a `Fit`; ``Entry``: its line in the catalogue."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxrank.errors import OptionError
+from jaxrank.models.fit import Fit
+
+
+class Ranker(eqx.Module):
+    """A ranking method. Subclasses are final: a method is implemented once and never overridden.
+
+    **statistic**: the class of the statistic it reads (`Counts`, `Pairs`, `Events` or `Sequence`).
+    **host**: True where it runs on the host, one statistic at a time, and cannot be traced.
+    **binary**: True where it is defined for outcomes 0 and 1 only.
+    **fractional**: True where fractional (Dirichlet) weights make sense.
+    **stochastic**: True where it draws random numbers and needs ``key``.
+
+    Numeric options are array fields (``number(default)``); choices and shapes are static (``choice(default)``).
+    """
+
+    statistic: ClassVar[type]
+    host: ClassVar[bool] = False
+    binary: ClassVar[bool] = False
+    fractional: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def __call__(self, stat: Any, *, key: Any = None) -> Fit:
+        """Fit one statistic. Pure: no Python branching on values, no exceptions for data; failures are statuses."""
+
+
+class HasStandardErrors(eqx.Module):
+    """Mixin of rankers whose scores have an analytic sampling or posterior standard deviation."""
+
+    @abc.abstractmethod
+    def standard_errors(self, stat: Any, fit: Fit) -> Float[Array, " models"]:
+        """Standard deviation of each score at a fit; NaN where it has none."""
+
+
+class StartsNear(eqx.Module):
+    """Mixin of rankers whose solver can begin at the fit of similar data: replicates then take fewer steps."""
+
+    @abc.abstractmethod
+    def near(self, stat: Any, fit: Fit) -> Ranker:
+        """A copy that begins at ``fit``, or this ranker where that is no help. Only the steps differ: where a replicate
+        lies too far away the solver begins as without."""
+
+
+class NeedsPrior(eqx.Module):
+    """Mixin of rankers that read earlier outcomes R0 as a prior."""
+
+    @abc.abstractmethod
+    def with_prior(self, R0: Any, data: Any) -> Ranker:
+        """A copy that holds the prior made from R0, ints (M, D) shared by the models or (L, M, D), checked against
+        data."""
+
+
+class ChecksData(eqx.Module):
+    """Mixin of rankers that can tell from the data and their options that they would be undefined or misleading."""
+
+    @abc.abstractmethod
+    def check(self, data: Any) -> None:
+        """Raise a `JaxrankError` naming the option, the value and the remedy, or warn; called before a run, on the
+        host."""
+
+
+class Explains(eqx.Module):
+    """Mixin of rankers that can name the models or questions behind a failure."""
+
+    @abc.abstractmethod
+    def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        """Who is to blame for the status of a fit, and the remedy; an empty string where there is nothing to add."""
+
+
+def number(default: Any = None, **kwargs: Any) -> Any:
+    """A numeric option: kept as a NumPy array, so that it is traced and a sweep does not compile again."""
+    return eqx.field(default=default, converter=_as_number, **kwargs)
+
+
+def _as_number(value: Any) -> Any:
+    if value is None or isinstance(value, jax.Array):
+        return value
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise OptionError(f"{value!r} is not a number or an array of numbers, as the option needs") from None
+
+
+def choice(default: Any, **kwargs: Any) -> Any:
+    """An option that selects code or a shape: static, hashable."""
+    return eqx.field(default=default, static=True, **kwargs)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One identifier of the catalogue.
+
+    **name**: the identifier.  **make**: the ranker class, or a function without arguments that makes the ranker.
+    **options**: fields set in this entry.  **source**: a key of ``references.bib``.
+    **published**: True for identifiers of the 72 configurations of the source papers.
+    **exempt**: conformance checks that the method is excused from, each with the reason.
+    """
+
+    name: str
+    make: Callable[..., Ranker]
+    source: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    published: bool = False
+    exempt: Mapping[str, str] = field(default_factory=dict)
+
+    def ranker(self, **options: Any) -> Ranker:
+        return self.make(**{**self.options, **options})
+
+    @property
+    def family(self) -> str:
+        return self.make.__module__.rsplit(".", 1)[-1]
+
+    @property
+    def summary(self) -> str:
+        """First line of the method's docstring."""
+        return (self.make.__doc__ or "").strip().split("\n")[0]

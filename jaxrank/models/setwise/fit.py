@@ -1,0 +1,159 @@
+"""From choices to a `Fit`: existence of the optimum, the optimum, and who is to blame where there is none."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxrank.data.responses import name_list
+from jaxrank.data.statistics import HIGHEST
+from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
+from jaxrank.models.priors import Prior
+from jaxrank.models.ranker import Explains, StartsNear
+from jaxrank.models.setwise.choices import Choices, choices, gate, joint, orders_connected, set_totals
+from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
+from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.solve.newton import Near, Newton, Solution
+
+
+class SetwiseModel(Explains, StartsNear):
+    """What the setwise rankers share: a likelihood, a prior on the log-strengths and a solver."""
+
+    prior: eqx.AbstractVar[Prior]
+    solver: eqx.AbstractVar[Newton]
+
+    @abc.abstractmethod
+    def problem(self, stat: Any) -> tuple[Likelihood, Any]:
+        """The likelihood that is maximised, and what it reads."""
+
+    def near(self, stat: Any, fit: Fit) -> SetwiseModel:
+        return begin_near(self, _near(self, stat, fit), fit)
+
+    def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
+        return explanation(stat, Status(int(fit.status)), models, type(self).__name__)
+
+
+def fit_luce(model: SetwiseModel, c: Choices, single: bool = False) -> Fit:
+    """Strengths under `LuceLikelihood`, with every failure as a status. ``single``: choices of several are
+    undefined."""
+    likelihood = LuceLikelihood()
+    known = gate(c)
+    everyone = jnp.ones_like(c.met)
+    several = jnp.any((c.weights > 0) & (jnp.sum(c.chosen, axis=1) > 1)) & single
+    tied = known.tied & ~several
+    alive = ~known.tied & (known.connected | model.prior.proper) & ~several
+    solution = maximise(likelihood, model.prior, model.solver, c, everyone, alive)
+    theta = jnp.where(tied, 0, solution.params)
+    lost = jnp.where(several, Status.UNDEFINED, known.status)
+    status = jnp.where(tied, Status.CONVERGED, jnp.where(alive, solution.status, lost))
+    return _fit(theta, status, solution, alive | tied, {"log_likelihood": likelihood.log_prob(theta, c)})
+
+
+def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: bool = False) -> Fit:
+    """Strengths and tie parameters under `DavidsonLuceLikelihood`, with every failure as a status.
+
+    Strong connectivity of the choices and of the tie orders is sufficient for a finite optimum. Without it there is
+    none when all events have one slate (each chosen set is then a top set of the direction in which the strengths run
+    off, and the tie parameters can follow); with several slates the tie parameters may hold the strengths back, so the
+    iteration decides: along a direction without end its steps do not shrink.
+    """
+    likelihood = DavidsonLuceLikelihood(n_orders)
+    totals = set_totals(c, n_orders, whole)
+    known = gate(c, whole)
+    everyone = jnp.ones_like(c.met)
+    orders_hold = orders_connected(c, n_orders, whole)
+    one_slate = jnp.sum(totals.slate_weights > 0) <= 1
+    strengths_hold = known.connected | model.prior.proper | (~one_slate & (known.status != Status.DISCONNECTED))
+    possible = (totals.outside <= 0) & orders_hold & strengths_hold
+    alive = ~known.tied & possible
+    solution = maximise(likelihood, model.prior, model.solver, totals, everyone, alive)
+    n_models = c.met.shape[0]
+    theta = jnp.where(known.tied, 0, solution.params[:n_models])
+    ran_off = (solution.status == Status.MAX_STEPS) & ~known.connected & (not model.prior.proper)
+    status = jnp.where(ran_off, Status.NO_FINITE_OPTIMUM, solution.status)
+    lost = jnp.where(known.status == Status.DISCONNECTED, known.status, Status.NO_FINITE_OPTIMUM)
+    lost = jnp.where(orders_hold & (known.status == Status.DISCONNECTED), Status.DISCONNECTED, lost)
+    lost = jnp.where(totals.outside > 0, Status.UNDEFINED, lost)
+    status = jnp.where(known.tied, Status.CONVERGED, jnp.where(alive, status, lost))
+    eta = jnp.where(totals.free, solution.params[n_models:], 0)
+    delta = jnp.where(totals.active, jnp.exp(eta), 0)
+    good = (alive & ~ran_off) | known.tied
+    # With nothing but ties of everyone no order was ever chosen from a slate, and there is no tie parameter to speak
+    # of.
+    params = {"tie_strengths": jnp.where(good & ~known.tied, delta, jnp.nan), "orders": totals.orders}
+    return _fit(theta, status, solution, good, params)
+
+
+def luce_errors(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False) -> Float[Array, " models"]:
+    """Standard deviations of centred log-strengths: from the inverse information for single choices, and for the
+    composite likelihood the sandwich of the scores of whole events, which counts the winners of one event as one
+    observation."""
+    likelihood = LuceLikelihood()
+    theta = fit.scores
+    inverse = covariance(likelihood, model.prior, theta, c, jnp.ones_like(c.met))
+    if single:
+        return jnp.sqrt(jnp.diagonal(inverse))
+    pi = jnp.exp(theta - jnp.max(theta))
+    total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
+    share = c.chosen / total
+    score = c.chosen - pi[None, :] * (share + jnp.sum(share, axis=1, keepdims=True) * c.rejected)
+    meat = joint(score, score, c.weights)
+    return jnp.sqrt(jnp.diagonal(jnp.matmul(jnp.matmul(inverse, meat, precision=HIGHEST), inverse, precision=HIGHEST)))
+
+
+def davidson_luce_errors(
+    model: SetwiseModel, c: Choices, fit: Fit, n_orders: int, whole: bool = False
+) -> Float[Array, " models"]:
+    """Standard deviations of centred log-strengths from the observed information."""
+    totals = set_totals(c, n_orders, whole)
+    delta = fit.params["tie_strengths"]
+    params = jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))])
+    inverse = covariance(DavidsonLuceLikelihood(n_orders), model.prior, params, totals, jnp.ones_like(c.met))
+    return jnp.sqrt(jnp.diagonal(inverse))[: fit.scores.shape[0]]
+
+
+@eqx.filter_jit
+def _near(model: SetwiseModel, stat: Any, fit: Fit) -> Near:
+    likelihood, data = model.problem(stat)
+    if likelihood.n_extra == 0:
+        everyone = jnp.ones((fit.scores.shape[0],) * 2, bool)
+        return Near(fit.scores, covariance(likelihood, model.prior, fit.scores, data, everyone))
+    delta = fit.params["tie_strengths"]
+    return Near(jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))]), None)
+
+
+def explanation(stat: Any, status: Status, models: Sequence[str], name: str) -> str:
+    """The models that make an optimum infinite, and the remedy."""
+    remedy = "use a prior (the identifier that ends in _map)"
+    outcomes, weights = np.asarray(stat.outcomes), np.asarray(stat.weights)
+    c = choices(jnp.asarray(outcomes), jnp.asarray(weights))
+    if status == Status.UNDEFINED:
+        return f"some events choose more models at once than {name} allows; raise max_tied"
+    if status not in (Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED):
+        return ""
+    edges = np.asarray(joint(c.chosen, c.rejected, c.weights)) > 0
+    if status == Status.DISCONNECTED:
+        reach = np.asarray(reachability(jnp.asarray(edges | edges.T)))
+        groups = [np.flatnonzero(row) for row in np.unique(reach, axis=0)]
+        listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
+        return f"groups of models that no event tells apart: {listed}. Leave all but one group out, or {remedy}"
+    reach = np.asarray(reachability(jnp.asarray(edges)))
+    if reach.all():
+        return "a tie order is never seen beside the others, so its parameter runs off; leave these events out"
+    strict = reach & ~reach.T
+    tops = name_list(models, np.flatnonzero(~strict.any(axis=0)), 4)
+    ends = name_list(models, np.flatnonzero(~strict.any(axis=1)), 4)
+    return f"nobody outside their group is ever chosen over {tops}, and {ends} never outside their group; {remedy}"
+
+
+def _fit(theta: Array, status: Array, solution: Solution, good: Array, params: dict[str, Any]) -> Fit:
+    scores = jnp.where(good, theta - jnp.mean(theta), jnp.nan)
+    params = {"theta": scores, **{k: jnp.where(good, v, jnp.nan) for k, v in params.items()}}
+    return Fit(scores, status.astype(jnp.int32), solution.steps, solver_resolution(scores), params)

@@ -1,0 +1,109 @@
+"""Arrow-shaped systems: two groups of unknowns, each block-diagonal in itself, coupled to each other.
+
+Item response models have them (models and questions), and so have their marginal likelihoods. The larger group is
+eliminated block by block, and the smaller one solved as one dense system (its Schur complement).
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxrank.numerics.solve.linear import inverse_spd, solve_spd
+
+_HIGHEST = jax.lax.Precision.HIGHEST
+
+
+def solve_arrow(
+    rows: Float[Array, "L P P"],
+    cross: Float[Array, "L P M Q"],
+    columns: Float[Array, "M Q Q"],
+    row_right: Float[Array, "L P K"],
+    column_right: Float[Array, "M Q K"],
+    tie: Float[Array, "M Q"] | None = None,
+    tied: Float[Array, ""] | float = 0.0,
+) -> tuple[Float[Array, "L P K"], Float[Array, "M Q K"]]:
+    """(x, y) with ``[[rows, cross], [cross', columns + c tie tie']] [x, y] = [row_right, column_right]``.
+
+    The whole must be positive definite; NaN where it is not. ``tie`` w, if given, adds c w w' to the column block,
+    c on the scale of the curvature: for a system that is singular along a direction v with w.v > 0 to which the right
+    side is orthogonal, the solution then is the one with w.y = 0. A part ``tied`` w w' of such a system is added to c.
+    """
+    n_rows, width, n_columns, depth = cross.shape
+    n_right = row_right.shape[-1]
+    flat = cross.reshape(n_rows * width, n_columns * depth)
+    top, bottom = row_right.reshape(n_rows * width, n_right), column_right.reshape(n_columns * depth, n_right)
+    w, strength = jnp.zeros(bottom.shape[0], bottom.dtype), jnp.zeros((), bottom.dtype)
+    if tie is not None:
+        w = tie.reshape(-1)
+        diagonal = jnp.diagonal(columns, axis1=1, axis2=2).reshape(-1)
+        total = jnp.sum(jnp.abs(w))
+        strength = jnp.sum(jnp.where(w != 0, diagonal, 0)) / jnp.where(total > 0, total, 1) ** 2 + tied
+    if n_columns * depth < n_rows * width:
+        inverse = _inverse_blocks(rows)
+        left = _blocks_times(inverse, flat)  # rows^-1 cross
+        schur = _block_diagonal(columns) - _mm(flat.T, left)
+        if tie is not None:
+            schur = schur + strength * w[:, None] * w[None, :]
+        y = solve_spd(schur, bottom - _mm(left.T, top))
+        x = _blocks_times(inverse, top) - _mm(left, y)
+    else:
+        inverse = _inverse_blocks(columns)
+        left = _blocks_times(inverse, flat.T)  # columns^-1 cross'
+        schur = _block_diagonal(rows) - _mm(flat, left)
+        inner = _blocks_times(inverse, bottom)
+        u = z = rho = jnp.zeros(())
+        if tie is not None:
+            # Sherman-Morrison: (columns + c w w')^-1 = columns^-1 - rho u u', u = columns^-1 w.
+            u = _blocks_times(inverse, w[:, None])
+            rho = strength / (1 + strength * jnp.sum(w * u[:, 0]))
+            z = _mm(flat, u)
+            schur = schur + rho * z * z.T
+            inner = inner - rho * u * _mm(u.T, bottom)
+        x = solve_spd(schur, top - _mm(flat, inner))
+        y = inner - _mm(left, x)
+        if tie is not None:
+            y = y + rho * u * _mm(z.T, x)
+    return x.reshape(n_rows, width, n_right), y.reshape(n_columns, depth, n_right)
+
+
+def positive_definite_blocks(blocks: Float[Array, "n d d"], scale: Float[Array, "n d"]) -> Bool[Array, " n"]:
+    """Whether each block of 1, 2 or 3 rows, brought to the unit of ``scale``, has leading minors clearly above 0."""
+    unit = 1 / jnp.sqrt(jnp.where(scale > 0, scale, 1))
+    b = blocks * unit[:, :, None] * unit[:, None, :]
+    good = b[:, 0, 0] > 1e-2
+    if b.shape[-1] == 1:
+        return good
+    second = b[:, 0, 0] * b[:, 1, 1] - b[:, 0, 1] ** 2
+    good = good & (second > 1e-3)
+    if b.shape[-1] == 3:
+        third = b[:, 2, 2] * second - (
+            b[:, 0, 0] * b[:, 1, 2] ** 2 - 2 * b[:, 0, 1] * b[:, 0, 2] * b[:, 1, 2] + b[:, 1, 1] * b[:, 0, 2] ** 2
+        )
+        good = good & (third > 1e-4)
+    return good
+
+
+def _mm(a: Array, b: Array) -> Array:
+    return jnp.matmul(a, b, precision=_HIGHEST)
+
+
+def _inverse_blocks(blocks: Float[Array, "n d d"]) -> Float[Array, "n d d"]:
+    if blocks.shape[-1] == 1:
+        return 1 / jnp.where(blocks > 0, blocks, jnp.nan)
+    return jax.vmap(inverse_spd)(blocks)
+
+
+def _blocks_times(blocks: Float[Array, "n d d"], right: Float[Array, "nd k"]) -> Float[Array, "nd k"]:
+    n, d, _ = blocks.shape
+    if d == 1:
+        return blocks[:, 0, :] * right
+    product = jnp.einsum("nij,njk->nik", blocks, right.reshape(n, d, -1), precision=_HIGHEST)
+    return product.reshape(n * d, -1)
+
+
+def _block_diagonal(blocks: Float[Array, "n d d"]) -> Float[Array, "nd nd"]:
+    n, d, _ = blocks.shape
+    same = jnp.eye(n, dtype=bool)
+    return jnp.where(same[:, None, :, None], blocks[:, :, None, :], 0).reshape(n * d, n * d)

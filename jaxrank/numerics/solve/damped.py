@@ -1,0 +1,163 @@
+"""Two Newton loops for models with their own linear algebra: a convex one without evaluations of the objective, and
+a damped one (Levenberg-Marquardt) for objectives that are not convex or whose curvature is approximate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxrank.models.fit import Status
+from jaxrank.numerics.solve.slots import loop
+
+_GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
+
+
+class Minimum(NamedTuple):
+    """Where a loop stopped: parameters (any pytree), what the objective keeps beside them, `Status`, steps, value."""
+
+    params: Any
+    memory: Any
+    status: Int[Array, ""]
+    steps: Int[Array, ""]
+    value: Float[Array, ""]
+
+
+def self_concordant_newton(
+    step: Callable[[Any], tuple[Any, Float[Array, ""]]], start: Any, alive: Any = True, max_steps: int = 100
+) -> Minimum:
+    """Newton's method for logistic likelihoods with quadratic penalties, which needs no value of the objective.
+
+    ``step(x) -> (s, r)``: the Newton step at x, and the largest change r of any linear predictor along it. Such an
+    objective f has |f'''| <= r f'' along s, and a step of length log(1 + r) / r decreases it (Bach 2010,
+    "Self-concordant analysis for logistic regression"); near the optimum that length tends to 1. Stops when a step is
+    at most sqrt(machine epsilon) of 1 + the largest parameter; that step is still taken.
+    """
+    alive = jnp.asarray(alive)
+    tolerance = jnp.sqrt(jnp.finfo(jax.tree.leaves(start)[0].dtype).eps)
+
+    def searching(state: tuple) -> Array:
+        _, done, steps = state
+        return ~done & (steps < max_steps)
+
+    def iterate(state: tuple) -> tuple:
+        x, _, steps = state
+        s, r = step(x)
+        length = jnp.where(r > tolerance, jnp.log1p(r) / jnp.where(r > 0, r, 1), 1)
+        new = jax.tree.map(lambda a, b: a + length * b, x, s)
+        # A step that is not finite stays not finite: it ends the loop, and the status tells.
+        done = ~(_size(s) > tolerance * (1 + _size(x)))
+        return new, done, steps + 1
+
+    x, done, steps = jax.lax.while_loop(searching, iterate, (start, ~alive, jnp.asarray(0, jnp.int32)))
+    good = done & jnp.isfinite(_size(x))
+    status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS)
+    status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+    return Minimum(x, None, status, steps, jnp.asarray(jnp.nan, tolerance.dtype))
+
+
+def levenberg_marquardt(
+    objective: Callable[[Any, Any], tuple[Float[Array, ""], Any, Any]],
+    step: Callable[[Any, Float[Array, ""]], Any],
+    start: Any,
+    memory: Any = None,
+    alive: Any = True,
+    max_steps: int = 300,
+    damping: float = 0.0,
+    value_error: float = 0.0,
+    slope: Callable[[Any, Any], Float[Array, ""]] | None = None,
+    settle: Callable[[Any], Any] = lambda x: x,
+) -> Minimum:
+    """Minimise by steps of a damped quadratic model.
+
+    ``objective(x, memory) -> (value, model, memory)``: the value, the gradient and curvature in any form, and what to
+    keep for the next evaluation (such as where quadrature nodes lie). ``step(model, damping)``: the step, NaN where the
+    curvature with this damping (times its diagonal, added) is not positive definite. A step that does not lower
+    the value is taken back and the damping grows; after a good one it shrinks to nothing, which leaves Newton's method.
+
+    ``value_error``: relative error of the value beyond rounding, such as that of a quadrature whose nodes move. A rise
+    as small as that is not held against a step where ``slope(model, step)``, the derivative along the step, says that
+    the value fell: at the end it is less steep than it fell at the start (the approximate Wolfe condition of Hager and
+    Zhang 2005).
+    ``settle(x)``: moves each new point along a curve on which the minimum is known, such as an invariance of the
+    likelihood; straight steps follow a curved valley only slowly.
+
+    Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
+    quarter of eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
+    """
+    dtype = jax.tree.leaves(start)[0].dtype
+    eps = jnp.finfo(dtype).eps
+    tolerance = eps ** (2 / 3) / 4
+
+    def searching(state: _State) -> Array:
+        return ~state.done & (state.steps < max_steps)
+
+    def iterate(state: _State) -> _State:
+        trial = settle(jax.tree.map(jnp.add, state.x, state.step))
+        value, model, kept = objective(trial, state.memory)
+        size = _size(state.step)
+        known = jnp.where(jnp.isfinite(state.value), jnp.abs(state.value), 0)
+        lower = value <= state.value + 16 * eps * known
+        if slope is not None:
+            falls = slope(state.model, state.step) + slope(model, state.step) <= 0
+            lower = lower | (falls & (value <= state.value + value_error * known))
+        good = lower & jnp.isfinite(value) & jnp.isfinite(size)
+        pick = lambda new, old: jnp.where(good, new, old)
+        scale = 1 + _size(trial)
+        rate = jnp.clip(size / jnp.where(state.size > 0, state.size, 1), 0, 1 - 1e-3)
+        small = size * rate / (1 - rate) <= tolerance * scale
+        slow = size >= state.size / 2
+        stalled = slow & (size <= 16 * tolerance * scale)
+        flat = slow & (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value))
+        done = good & (state.damping <= 1e-2) & (small | stalled | flat) & (state.steps > 1)
+        quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
+        louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
+        next_damping = jnp.where(good, jnp.where(state.steps > 0, quieter, state.damping), louder).astype(dtype)
+        next_model = jax.tree.map(pick, model, state.model)
+        return _State(
+            x=jax.tree.map(pick, trial, state.x),
+            step=step(next_model, next_damping),
+            memory=jax.tree.map(pick, kept, state.memory),
+            model=next_model,
+            value=pick(value, state.value),
+            size=pick(jnp.where(state.steps > 0, size, jnp.inf), state.size),
+            damping=next_damping,
+            done=done | (next_damping > 1e12),
+            steps=state.steps + 1,
+        )
+
+    def begin(given: tuple) -> _State:
+        # The first pass evaluates the start: a step of length 0 from an infinite value.
+        start, memory, alive = given
+        blank = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(objective, start, memory)[1])
+        infinite, none = jnp.asarray(jnp.inf, dtype), jax.tree.map(jnp.zeros_like, start)
+        damped = jnp.asarray(damping, dtype)
+        return _State(start, none, memory, blank, infinite, infinite, damped, ~alive, jnp.asarray(0, jnp.int32))
+
+    def finish(state: _State) -> Minimum:
+        good = state.done & jnp.isfinite(state.value) & (state.damping <= 1e12)
+        status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS).astype(jnp.int32)
+        return Minimum(state.x, state.memory, status, state.steps, state.value)
+
+    found = loop(begin, searching, iterate, finish, (start, memory, jnp.asarray(alive)))
+    status = jnp.where(alive, found.status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+    return found._replace(status=status)
+
+
+class _State(NamedTuple):
+    x: Any
+    step: Any
+    memory: Any
+    model: Any
+    value: Array
+    size: Array
+    damping: Array
+    done: Array
+    steps: Array
+
+
+def _size(tree: Any) -> Float[Array, ""]:
+    return jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(tree)]))

@@ -1,0 +1,70 @@
+"""Least-squares potentials of an edge flow on a graph, and what is left of the flow: curl and harmonic parts."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxrank.numerics.solve.linear import solve_spd
+
+HIGHEST = jax.lax.Precision.HIGHEST
+
+
+def potentials(
+    flow: Float[Array, "n n"], weight: Float[Array, "n n"], together: Bool[Array, "n n"]
+) -> Float[Array, " n"]:
+    """The minimum-norm s that minimises sum_{i<j} w_ij (s_i - s_j - flow_ij)^2.
+
+    **flow**: antisymmetric. **weight**: symmetric, not negative. **together**: who is in one component of the graph of
+    positive weights. The sum of s over each component is 0.
+    """
+    n = flow.shape[0]
+    # The mean of a component is free; a weak uniform coupling inside it fixes it at 0 and changes nothing else.
+    scale = jnp.max(jnp.sum(weight, axis=1))
+    coupling = jnp.where(together, scale / n, 0)
+    laplacian = jnp.diag(jnp.sum(weight, axis=1)) - weight + coupling
+    alone = jnp.where(scale > 0, 0, 1) * jnp.eye(n, dtype=flow.dtype)
+    s = solve_spd(laplacian + alone, jnp.sum(weight * flow, axis=1))
+    members = jnp.sum(together, axis=1).astype(flow.dtype)
+    return s - jnp.sum(jnp.where(together, s[None, :], 0), axis=1) / members
+
+
+def harmonic_part(flow: Float[Array, "n n"], weight: Float[Array, "n n"], max_steps: int = 400) -> Float[Array, "n n"]:
+    """The part of a flow without gradient that no triangle explains: cycles around holes of the graph.
+
+    **flow**: antisymmetric, orthogonal to all gradients in the weighted inner product. On a complete graph it is 0 and
+    nothing is computed. Otherwise the projection on the span of the triangles' curls is found by conjugate gradients
+    on the curl operator, without a matrix: the sum over triangles around an edge is a product of two (n, n) matrices.
+    """
+    n, dtype = flow.shape[0], flow.dtype
+    edge = weight > 0
+    e = edge.astype(dtype)
+    root = jnp.sqrt(weight)
+    triangles = e * jnp.matmul(e, e, precision=HIGHEST)
+    complete = jnp.all(edge | jnp.eye(n, dtype=bool))
+
+    def curls(x: Array) -> Array:
+        y = jnp.where(edge, x / jnp.where(edge, root, 1), 0)
+        around = triangles * y - e * (jnp.matmul(e, y, precision=HIGHEST) + jnp.matmul(y, e, precision=HIGHEST))
+        return jnp.where(edge, around / jnp.where(edge, root, 1), 0)
+
+    target = root * flow
+    right = curls(target)
+    power = jnp.sum(right**2)
+    stop = (16 * n * jnp.finfo(dtype).eps) ** 2 * power
+
+    def going(state: tuple[Array, ...]) -> Array:
+        return (state[3] > stop) & (state[4] < max_steps)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, residual, direction, square, steps = state
+        image = curls(direction)
+        rate = square / jnp.sum(direction * image)
+        residual = residual - rate * image
+        new = jnp.sum(residual**2)
+        return x + rate * direction, residual, residual + new / square * direction, new, steps + 1
+
+    start = (jnp.zeros_like(flow), right, right, jnp.where(complete, 0, power), jnp.asarray(0, jnp.int32))
+    explained = jax.lax.while_loop(going, step, start)[0]
+    return jnp.where(edge & ~complete, (target - explained) / jnp.where(edge, root, 1), 0)

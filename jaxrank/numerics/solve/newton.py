@@ -1,0 +1,178 @@
+"""Newton's method with closed-form curvature for smooth minimisation: one loop, failure as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxrank.models.fit import Status
+from jaxrank.numerics.solve.linear import solve_spd
+
+_NEAR = 4.0  # a chord step this many tolerances long leaves a Newton step within tolerance
+_CONTRACTION = 0.5  # a longer step than this part of the one before: too far away for chords
+_MOST_CHORDS = 12
+
+Objective = Callable[[Float[Array, "n *lanes"]], tuple[Float[Array, "*lanes"], Float[Array, "n *lanes"], Any]]
+
+
+class Solution(NamedTuple):
+    """Where a solver stopped. **params** (n,), **status** a `Status`, **steps** objective evaluations."""
+
+    params: Float[Array, "n *lanes"]
+    status: Int[Array, "*lanes"]
+    steps: Int[Array, "*lanes"]
+
+
+class Near(eqx.Module):
+    """The optimum of similar data. **params** (n,), and the **inverse** (n, n) of the curvature there; None where the
+    gradient alone costs as much as both."""
+
+    params: Float[Array, " n"]
+    inverse: Float[Array, "n n"] | None
+
+
+class Newton(eqx.Module):
+    """Newton steps, shortened to a trust radius and quartered when the objective rises.
+
+    Stops when a full Newton step, in the largest coordinate, is at most sqrt(machine epsilon) of 1 + the largest
+    parameter; that step is still taken, and since convergence is quadratic the error left is of the order of epsilon.
+    The criterion does not change when the objective is multiplied by a constant.
+
+    **max_steps**: evaluations of the objective before the status becomes ``MAX_STEPS``.
+    **near**: the optimum of similar data, where the search then begins: with chord steps, which take the curvature
+    there for their own and cost an evaluation of the gradient (where they do not contract, with the usual start).
+    Newton's steps follow, and their criterion decides.
+    """
+
+    max_steps: int = 100
+    radius: float = 4.0
+    near: Near | None = None
+
+    def __call__(
+        self,
+        objective: Objective,
+        start: Float[Array, "n *lanes"],
+        alive: Any = True,
+        solve: Callable[[Any, Any], Any] = solve_spd,
+    ) -> Solution:
+        """Minimise ``objective(x) -> (value, gradient, curvature)`` from ``start``.
+
+        ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: such lanes cost
+        no iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters may have lanes in their last axis (see
+        `jaxrank.numerics.solve.lanes`), each an optimisation of its own; then so have value, gradient and step.
+        """
+        dtype = start.dtype
+        eps = jnp.finfo(dtype).eps
+        tolerance = jnp.sqrt(eps)
+        alive = jnp.broadcast_to(jnp.asarray(alive), start.shape[1:])
+        max_steps = jnp.asarray(self.max_steps, jnp.int32)
+
+        def working(state: _State) -> Array:
+            return ~state.done & (state.steps < max_steps)
+
+        def iterate(state: _State) -> _State:
+            active = working(state)
+            trial = state.base + state.step
+            value, gradient, curvature = objective(trial)
+            full = -solve(curvature, gradient)
+            length = _largest(full)
+            noise = 16 * eps * jnp.abs(state.value)
+            bound = state.value + jnp.where(jnp.isfinite(noise), noise, 0)
+            better = (value <= bound) & jnp.isfinite(value) & jnp.isfinite(length)
+            ratio = jnp.minimum(1, state.radius / jnp.where(length > 0, length, 1))
+            small = length <= tolerance * (1 + _largest(trial))
+            new = _State(
+                base=jnp.where(better[None], trial, state.base),
+                step=jnp.where(better[None], full * ratio[None], state.step / 4),
+                value=jnp.where(better, value, state.value),
+                radius=jnp.where(better, 2 * state.radius, _largest(state.step) / 4),
+                done=better & small,
+                steps=state.steps + 1,
+            )
+            return jax.tree.map(
+                lambda a, b: jnp.where(active[None] if a.ndim > active.ndim else active, a, b), new, state
+            )
+
+        start, n_chords = self._approach(objective, start, alive)
+        state = _State(
+            base=start,
+            step=jnp.zeros_like(start),
+            value=jnp.full(alive.shape, jnp.inf, dtype),
+            radius=jnp.full(alive.shape, self.radius, dtype),
+            done=~alive,
+            steps=n_chords,
+        )
+        state = jax.lax.while_loop(lambda s: jnp.any(working(s)), iterate, state)
+        params = jnp.where((state.done & alive)[None], state.base + state.step, state.base)
+        status = jnp.where(state.done, Status.CONVERGED, Status.MAX_STEPS)
+        return Solution(params, jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32), state.steps)
+
+    def _approach(self, objective: Objective, start: Array, alive: Array) -> tuple[Array, Array]:
+        """Where Newton's steps begin, and the evaluations of the gradient (*lanes) spent to get there."""
+        none = jnp.zeros(alive.shape, jnp.int32)
+        if self.near is None:
+            return start, none
+        near = jnp.asarray(self.near.params, start.dtype)
+        if near.ndim < start.ndim:
+            near = jnp.broadcast_to(near[:, None], start.shape)
+        if self.near.inverse is None:
+            return near, none
+        inverse = jnp.asarray(self.near.inverse, start.dtype)
+        tolerance = _NEAR * jnp.sqrt(jnp.finfo(start.dtype).eps)
+
+        def moving(state: _Chords) -> Array:
+            return alive & ~state.close & (state.ratio < _CONTRACTION) & (state.steps < _MOST_CHORDS)
+
+        def step(state: _Chords) -> _Chords:
+            active = moving(state)
+            change = -_product(inverse, objective(state.x)[1])
+            size = _largest(change)
+            new = _Chords(
+                x=state.x + change,
+                size=size,
+                ratio=jnp.where(jnp.isfinite(size), size / state.size, jnp.inf),
+                close=size <= tolerance * (1 + _largest(state.x)),
+                steps=state.steps + 1,
+            )
+            return jax.tree.map(
+                lambda a, b: jnp.where(active[None] if a.ndim > active.ndim else active, a, b), new, state
+            )
+
+        infinite = jnp.full(alive.shape, jnp.inf, start.dtype)
+        state = _Chords(near, infinite, jnp.zeros_like(infinite), jnp.zeros(alive.shape, bool), none)
+        state = jax.lax.while_loop(lambda s: jnp.any(moving(s)), step, state)
+        contracted = state.close | (state.steps == _MOST_CHORDS) & (state.ratio < _CONTRACTION)
+        return jnp.where(contracted[None], state.x, start), state.steps
+
+
+def _product(matrix: Array, x: Array) -> Array:
+    """matrix @ x, where both or x alone may have lanes in the last axis."""
+    if matrix.ndim > x.ndim:
+        return jnp.sum(matrix * x[None], axis=1)
+    return jnp.matmul(matrix, x, precision=jax.lax.Precision.HIGHEST)
+
+
+def _largest(x: Array) -> Array:
+    return jnp.max(jnp.abs(x), axis=0)
+
+
+class _Chords(NamedTuple):
+    x: Array
+    size: Array
+    ratio: Array
+    close: Array
+    steps: Array
+
+
+class _State(NamedTuple):
+    base: Array
+    step: Array
+    value: Array
+    radius: Array
+    done: Array
+    steps: Array

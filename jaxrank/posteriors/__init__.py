@@ -1,0 +1,1 @@
+"""Posterior sampling: the models as NumPyro programs, checks of the chains, files."""

@@ -1,0 +1,148 @@
+"""Posteriors outside Python: ArviZ trees, NetCDF and zarr files through them, and npz."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import DataError, OptionError
+from jaxrank.posteriors.checks import EXTRA, log_likelihood, replicate, spec_of
+from jaxrank.posteriors.specs import Evidence
+
+PREDICTIVE_DRAWS = 400
+BY_QUESTION = ("b", "b_spread", "a", "c_share")
+BY_MODEL = ("theta", "raw_theta", "unit_theta")
+PARTS = {
+    "posterior": "draws",
+    "sample_stats": "extras",
+    "constant_data": "design",
+    "observed_data": "observed",
+}
+ENGINES = {".nc": "h5netcdf", ".zarr": "zarr"}
+DIMS = {"pair": ["pair", "outcome"], "cell": ["model", "question"], "event": ["event", "model"]}
+
+
+def to_arviz(posterior: Any, checks: bool = True) -> Any:
+    """An ArviZ ``DataTree``; see `Posterior.to_arviz`."""
+    base = _base()
+    groups: dict[str, dict[str, Any]] = {"posterior": dict(posterior.draws)}
+    coords: dict[str, Any] = {"model": list(posterior.models)}
+    dims: dict[str, list[str]] = {name: ["model"] for name in BY_MODEL if name in posterior.draws}
+    if posterior.questions:
+        coords["question"] = list(map(str, posterior.questions))
+    if "b" in posterior.draws:
+        dims |= {name: ["question"] for name in BY_QUESTION if name in posterior.draws}
+    if posterior.extras:
+        groups["sample_stats"] = dict(posterior.extras)
+    if posterior.evidence is not None:
+        design, outcomes = posterior.evidence
+        groups["constant_data"] = dict(design)
+        unit = spec_of(posterior).family.unit
+        groups["observed_data"] = {"outcomes": outcomes}
+        dims["outcomes"] = DIMS[unit]
+        if unit == "pair":
+            names = posterior.models
+            coords["pair"] = [f"{names[i]} : {names[j]}" for i, j in zip(design["a"], design["b"], strict=True)]
+            coords["outcome"] = ["won", "lost", "tied"]
+        if checks:
+            groups["log_likelihood"] = {"outcomes": log_likelihood(posterior)}
+            if unit != "event":  # equal events are merged, and could come out differently
+                groups["posterior_predictive"] = {"outcomes": replicate(posterior, PREDICTIVE_DRAWS)}
+    tree = base.from_dict(groups, coords=coords, dims=dims)
+    tree.attrs["jaxrank"] = json.dumps(_meta(posterior))
+    return tree
+
+
+def check_format(path: Any) -> None:
+    """`OptionError` where a file with the ending of ``path`` cannot be written here; call it before long work."""
+    engine = ENGINES.get(Path(path).suffix)
+    if engine is not None:
+        _base()
+        for module in (engine, *(["h5py"] if engine == "h5netcdf" else [])):
+            if importlib.util.find_spec(module) is None:
+                raise OptionError(f"{Path(path).suffix} files need {module}: pip install {module}")
+
+
+def save(posterior: Any, path: Any) -> None:
+    """Write a posterior; the ending of ``path`` chooses npz, nc or zarr."""
+    path = Path(path)
+    check_format(path)
+    if path.suffix == ".nc":
+        to_arviz(posterior).to_netcdf(path, engine=ENGINES[".nc"])
+    elif path.suffix == ".zarr":
+        to_arviz(posterior).to_zarr(path, mode="w")
+    else:
+        parts = {"draws": posterior.draws, "extras": posterior.extras}
+        if posterior.evidence is not None:
+            parts |= {"design": posterior.evidence.design, "observed": {"outcomes": posterior.evidence.outcomes}}
+        arrays = {f"{part}/{name}": x for part, content in parts.items() for name, x in content.items()}
+        with path.open("wb") as file:
+            contents: dict[str, Any] = {"meta": np.array(json.dumps(_meta(posterior))), **arrays}
+            np.savez_compressed(file, **contents)
+
+
+def load_parts(path: Any) -> dict[str, Any]:
+    """The fields of a posterior written by `save`."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+    parts, text = _from_npz(path) if path.suffix not in ENGINES else _from_tree(path)
+    meta = json.loads(text)
+    observed = parts.get("observed") or {}
+    return {
+        "draws": parts["draws"],
+        "extras": parts.get("extras", {}),
+        "evidence": Evidence(parts["design"], observed["outcomes"]) if observed else None,
+        "models": tuple(meta["models"]),
+        "questions": tuple(meta.get("questions", ())),
+        **{name: meta[name] for name in ("model", "sampler", "seconds")},
+    }
+
+
+def _from_npz(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:
+    with np.load(path, allow_pickle=False) as file:
+        if "meta" not in file:
+            raise DataError(f"{path} does not hold a posterior")
+        parts: dict[str, dict[str, np.ndarray]] = {}
+        for name in file:
+            part, _, key = name.partition("/")
+            if key:
+                parts.setdefault(part, {})[key] = file[name]
+        return parts, str(file["meta"])
+
+
+def _from_tree(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:
+    check_format(path)
+    import xarray
+
+    engine: Any = ENGINES[path.suffix]
+    try:
+        with xarray.open_datatree(path, engine=engine) as tree:
+            if "jaxrank" not in tree.attrs:
+                raise DataError(f"{path} does not hold a posterior of jaxrank")
+            parts = {
+                part: {str(name): np.asarray(x.values) for name, x in tree[group].data_vars.items()}
+                for group, part in PARTS.items()
+                if group in tree.children
+            }
+            return parts, str(tree.attrs["jaxrank"])
+    except OSError as error:
+        raise DataError(f"{path} cannot be read as {engine}: {error}") from None
+
+
+def _meta(posterior: Any) -> dict[str, Any]:
+    names = ("model", "sampler", "seconds")
+    listed = {"models": list(posterior.models), "questions": list(map(str, posterior.questions))}
+    return {**listed, **{name: getattr(posterior, name) for name in names}}
+
+
+def _base() -> Any:
+    try:
+        import arviz_base
+    except ImportError:
+        raise OptionError(f"ArviZ trees and NetCDF files need ArviZ: {EXTRA}") from None
+    return arviz_base

@@ -1,0 +1,52 @@
+"""``report``: one page about one data set: diagnosis, ranking, its uncertainty, and how it was made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxrank.errors import OptionError
+
+SUFFIXES = (".html", ".md")
+
+
+def check_path(path: str | os.PathLike) -> Path:
+    """The path of a report; `OptionError` unless it ends in .html or .md."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise OptionError(f"{str(path)!r}: a report is written as {' or '.join(SUFFIXES)}")
+    return path
+
+
+def report(
+    data: Any,
+    path: str | os.PathLike,
+    method: str | None = None,
+    *,
+    methods: Sequence[str] | None = None,
+    all_methods: bool = False,
+    n_replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    title: str | None = None,
+    command: str = "",
+) -> Path:
+    """Write a report: ``.html`` is one self-contained page, ``.md`` Markdown with figures in a folder beside it.
+
+    **data**: anything that `jaxrank.fit` takes. **method**: that of the ranking; by default bayes for trials, and
+    bradley_terry_davidson_map for battles. **methods**: those whose agreement is shown; by default some that are quick
+    to run, with ``all_methods`` the whole catalogue. **n_replicates**: of the bootstrap and the convergence study.
+    **level**: of all intervals. **command**: shown as what made the page. Needs matplotlib (``jaxrank[plot]``).
+    """
+    path = check_path(path)
+    from jaxrank.reports.html import write_html
+    from jaxrank.reports.markdown import write_markdown
+    from jaxrank.reports.study import study
+
+    found = study(data, method, methods, all_methods, n_replicates, level, seed, title, command)
+    from jaxrank.reports.sections import sections
+
+    (write_html if path.suffix == ".html" else write_markdown)(found.title, sections(found), path)
+    return path

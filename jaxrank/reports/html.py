@@ -1,0 +1,50 @@
+"""A report as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
+from jaxrank.reports.figures import svg
+from jaxrank.results.tables import render
+
+TALL = 25  # rows, above which a table scrolls within its box
+
+
+def write_html(title: str, sections: Sequence[Section], path: Path) -> None:
+    style = (files("jaxrank.reports") / "style.css").read_text(encoding="utf-8")
+    links = "".join(f'<a href="#s{i}">{escape(s.title)}</a>' for i, s in enumerate(sections))
+    body = "\n".join(_section(i, section) for i, section in enumerate(sections))
+    page = (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n<nav>{links}</nav>\n{body}\n</body>\n</html>\n"
+    )
+    path.write_text(page, encoding="utf-8")
+
+
+def _section(number: int, section: Section) -> str:
+    head = f'<section id="s{number}">\n<h2>{escape(section.title)}</h2>'
+    return "\n".join([head, *map(_block, section.blocks), "</section>"])
+
+
+def _block(block: Any) -> str:
+    if isinstance(block, Text):
+        return f"<p>{escape(block.words)}</p>"
+    if isinstance(block, Code):
+        return f"<pre>{escape(block.words)}</pre>"
+    if isinstance(block, Figure):
+        picture = svg(block).replace(f'aria-label="{block.name}"', f'aria-label="{escape(block.alt)}"', 1)
+        return f'<div class="box">{picture}</div>'
+    if isinstance(block, Items):
+        rows = [f'<dt class="{escape(a)}">{escape(a)}</dt><dd>{escape(b)}</dd>' for a, b in block.rows]
+        return "<dl>" + "\n".join(rows) + "</dl>"
+    assert isinstance(block, Table)
+    tall = " tall" if len(block.frame) > TALL else ""
+    box = f'<div class="box{tall}">{render(block.frame, "html")}</div>'
+    return f"<details><summary>{escape(block.folded)}</summary>{box}</details>" if block.folded else box

@@ -1,0 +1,45 @@
+"""A report as Markdown, with its figures in a folder beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
+from jaxrank.reports.figures import png
+from jaxrank.results.tables import cell
+
+
+def write_markdown(title: str, sections: Sequence[Section], path: Path) -> None:
+    """Figures go to the folder ``NAME_files`` of a report ``NAME.md``."""
+    folder = path.with_name(f"{path.stem}_files")
+    folder.mkdir(exist_ok=True)
+    parts = [f"# {plain(title)}"]
+    for section in sections:
+        parts += [f"## {plain(section.title)}", *(_block(block, folder) for block in section.blocks)]
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def plain(text: str) -> str:
+    """Text without the meaning that its signs have in Markdown and HTML, in one line."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", " ".join(text.split()))
+
+
+def _block(block: Any, folder: Path) -> str:
+    if isinstance(block, Text):
+        return plain(block.words)
+    if isinstance(block, Code):
+        return "\n".join("    " + line for line in block.words.splitlines())
+    if isinstance(block, Items):
+        return "\n".join(f"- **{plain(a)}**: {plain(b)}" for a, b in block.rows)
+    if isinstance(block, Figure):
+        png(block, folder / f"{block.name}.png")
+        return f"![{plain(block.alt)}]({quote(folder.name)}/{block.name}.png)"
+    assert isinstance(block, Table)
+    names = [plain(str(c)) for c in block.frame.columns]
+    rows = [[plain(cell(v)) for v in row] for row in block.frame.itertuples(index=False, name=None)]
+    table = "\n".join(f"| {' | '.join(r)} |" for r in (names, ["---"] * len(names), *rows))
+    return f"{plain(block.folded)}:\n\n{table}" if block.folded else table

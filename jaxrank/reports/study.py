@@ -1,0 +1,128 @@
+"""What a report tells, computed."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.responses import Responses
+from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError
+from jaxrank.results.convergence import Convergence
+from jaxrank.results.fit import Result
+from jaxrank.results.replicates import Replicates
+from jaxrank.studies.agreement import FitTable, fit_all
+from jaxrank.studies.convergence import convergence
+from jaxrank.studies.diagnosis import Diagnosis, diagnose
+from jaxrank.studies.fit import as_data, fit
+from jaxrank.studies.replicates import bootstrap
+
+QUICK_TRIALS = (
+    "bayes",
+    "avg",
+    "pass_hat_k",
+    "bradley_terry_map",
+    "rasch_map",
+    "borda",
+    "copeland",
+    "elo",
+    "pagerank",
+    "rank_centrality",
+    "hodge_rank",
+)
+QUICK_BATTLES = (
+    "bradley_terry_davidson_map",
+    "bradley_terry_map",
+    "rao_kupper_map",
+    "elo",
+    "pagerank",
+    "rank_centrality",
+    "hodge_rank",
+)
+SLOW_HOST = 100  # replicates of methods that run on the host, one at a time
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that sections are made from; None where the data or the method do not have it, with the reason in
+    ``missing``."""
+
+    title: str
+    command: str
+    level: float
+    seed: int
+    data: Any
+    diagnosis: Diagnosis
+    result: Result
+    replicates: Replicates | None
+    table: FitTable
+    gold: str
+    convergence: Convergence | None
+    missing: dict[str, str]
+    seconds: float
+
+
+def study(
+    data: Any,
+    method: str | None,
+    methods: Sequence[str] | None,
+    all_methods: bool,
+    n_replicates: int,
+    level: float,
+    seed: int,
+    title: str | None,
+    command: str,
+) -> Found:
+    """Run everything; a study that these data or this method cannot bear is left out with its reason."""
+    began = time.perf_counter()
+    if methods is not None and all_methods:
+        raise OptionError("methods and all_methods exclude each other; leave one out")
+    data = as_data(data)
+    trials = isinstance(data, Responses)
+    method = method or ("bayes" if trials else "bradley_terry_davidson_map")
+    gold = "bayes" if trials else method
+    missing: dict[str, str] = {}
+
+    def attempt(name: str, run: Any) -> Any:
+        try:
+            return run()
+        except JaxrankError as error:
+            missing[name] = str(error)
+            return None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JaxrankWarning)  # the notes of the result and the diagnosis say it
+        found = diagnose(data)
+        result = fit(data, method, seed=seed, dtype="float64")
+        quick = QUICK_TRIALS if trials else QUICK_BATTLES
+        chosen = None if all_methods else list(dict.fromkeys([*(methods or quick), gold, method]))
+        table = fit_all(data, chosen, seed=seed, dtype="float64")
+        n = min(n_replicates, SLOW_HOST) if result.ranker.host else n_replicates
+        scheme = _scheme(data)
+        options = {"seed": seed, "dtype": "float64", "progress": False}
+        rep = attempt("bootstrap", lambda: bootstrap(data, method, n, scheme, **options))
+        con = None
+        if not trials:
+            missing["convergence"] = "convergence asks for repeated trials of questions; these data have none"
+        elif data.outcomes is None or data.shape[2] < 3:
+            missing["convergence"] = "convergence needs three trials or more, and which of them succeeded"
+        else:
+            con = attempt("convergence", lambda: convergence(data, _prefix_methods(data), n, **options))
+    name = title or f"Ranking of {len(data.models)} models"
+    seconds = time.perf_counter() - began
+    return Found(name, command, level, seed, data, found, result, rep, table, gold, con, missing, seconds)
+
+
+def _scheme(data: Responses | Comparisons) -> str:
+    """Trials where there are several of each question and their order is known, else questions; battles by battle."""
+    if isinstance(data, Responses) and (data.outcomes is None or data.shape[2] < 2):
+        return "questions"
+    return "trials"
+
+
+def _prefix_methods(data: Responses) -> list[str]:
+    """Those that are ranked after every trial at once."""
+    return ["bayes", "pass_at_k"] if data.binary else ["bayes"]

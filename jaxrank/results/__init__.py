@@ -1,0 +1,1 @@
+"""What the calls return, for people: tables, intervals, plots, files."""

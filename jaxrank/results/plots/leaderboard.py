@@ -1,0 +1,57 @@
+"""Leaderboard: who is really ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxrank.results.plots.canvas import (
+    PALETTE,
+    SMALL,
+    bare,
+    make_axes,
+    name_rows,
+    name_style,
+    result_of,
+    rows_height,
+    text_width,
+    write_caption,
+)
+from jaxrank.results.plots.views import view_of
+
+
+def leaderboard(
+    source: Any, ax: Any = None, *, level: float = 0.95, top: int | None = None, return_data: bool = False
+) -> Any:
+    """Scores with intervals, best model first, and at the right the rank, or its interval where there are replicates.
+
+    **source**: a `Result`, `Replicates`, `Summary` or `Posterior`. **level**: of the intervals. **top**: draw only the
+    best ones. Returns the Axes, with ``return_data`` also the frame (rank, model, score, lower, upper, rank_lower,
+    rank_upper).
+    """
+    view = view_of(source, level)
+    frame = view.frame.head(top) if top else view.frame
+    names = list(frame["model"])
+    ax = make_axes(ax, 5.2 + text_width(names), rows_height(len(names)))
+    rows = np.arange(len(names))
+    if "lower" in frame:
+        ax.hlines(rows, frame["lower"], frame["upper"], color=PALETTE[0], alpha=0.45, linewidth=3)
+    ax.plot(frame["score"], rows, "o", color=PALETTE[0], markersize=4)
+    name_rows(ax, names)
+    bare(ax)
+    ax.set_xlabel(f"score ({view.method})", fontsize=SMALL)
+    side = ax.secondary_yaxis("right")
+    side.set_yticks(rows, _ranks(frame), **{**name_style(), "fontfamily": None})
+    side.tick_params(length=0)
+    side.spines[:].set_visible(False)
+    title = f"Leaderboard by {view.method}" + (f", best {len(frame)}" if len(frame) < len(view.frame) else "")
+    write_caption(ax, title, view.caption)
+    return result_of(ax, frame, return_data)
+
+
+def _ranks(frame: Any) -> list[str]:
+    if "rank_lower" not in frame:
+        return [str(r) if r else "" for r in frame["rank"]]
+    ends = zip(frame["rank_lower"], frame["rank_upper"], strict=True)
+    return [f"{a}" if a == b else f"{a}–{b}" for a, b in ends]

@@ -1,0 +1,48 @@
+"""Rank distribution: how probable each rank of each model is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import OptionError
+from jaxrank.results.plots.canvas import SEQUENTIAL, SMALL, result_of, write_caption
+from jaxrank.results.plots.heatmap import heatmap
+from jaxrank.results.plots.views import size_of
+
+
+def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, return_data: bool = False) -> Any:
+    """Share of replicates, or posterior probability, of each rank of each model, in the order of the ranking.
+
+    **source**: `Replicates`, `Summary` or a `Posterior`. **top**: draw only the best ones, and as many ranks as they
+    take. The frame has a row a model and a column a rank.
+    """
+    import pandas as pd
+
+    from jaxrank.results.posterior import Posterior
+    from jaxrank.results.replicates import Study
+    from jaxrank.results.tiers import order_of
+
+    if not isinstance(source, Study | Posterior):
+        raise OptionError(f"ranks have a distribution in Replicates or a Posterior, not in {type(source).__name__}")
+    order = order_of(source)[:top]
+    shares = source.rank_probabilities()[order]
+    used = int(np.flatnonzero(shares.sum(axis=0) > 0).max()) + 1
+    shares = shares[:, :used]
+    names, ranks = [source.models[i] for i in order], [str(r + 1) for r in range(used)]
+    text = lambda p: "" if p < 0.005 else "1" if p > 0.995 else f"{p:.2f}".removeprefix("0")
+    shown = np.where(shares > 0, shares, np.nan)
+    ax, width = heatmap(
+        ax, shown, names, ranks, colours=SEQUENTIAL, limits=(0, 1), unit="probability of the rank", text=text
+    )
+    ax.set_facecolor("white")
+    if used > 30:
+        marked = np.arange(4, used, 5)
+        ax.set_xticks(marked, [str(r + 1) for r in marked], fontsize=SMALL)
+    ax.set_xlabel("rank", fontsize=SMALL)
+    bayesian = isinstance(source, Posterior)
+    method = source.model if bayesian else source.method
+    kind = "posterior probabilities" if bayesian else "shares of replicates"
+    write_caption(ax, f"Rank distribution by {method}", f"{size_of(source)}; {kind}, ties share the better rank", width)
+    return result_of(ax, pd.DataFrame(shares, index=names, columns=np.arange(1, used + 1)), return_data)

@@ -1,0 +1,62 @@
+"""Pairwise superiority: which pairs are settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxrank.results.plots.canvas import DIVERGING, result_of, write_caption
+from jaxrank.results.plots.heatmap import heatmap
+from jaxrank.results.plots.views import size_of
+
+
+def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> Any:
+    """For each two models how probable it is that the one in the row is better, in the order of the ranking.
+
+    **source**: `Replicates` or `Summary` (share of replicates in which it ranks above, ties half), a `Posterior`
+    (probability), or a `Result` with standard errors (normal approximation). The frame is the matrix, NaN on the
+    diagonal.
+    """
+    import pandas as pd
+
+    from jaxrank.results.tiers import order_of
+
+    values, kind = _matrix(source)
+    order = order_of(source)
+    names = [source.models[i] for i in order]
+    values = values[np.ix_(order, order)]
+    np.fill_diagonal(values, np.nan)
+    text = lambda p: "1" if p > 0.995 else "0" if p < 0.005 else f"{p:.2f}".removeprefix("0")
+    ax, width = heatmap(
+        ax,
+        values,
+        names,
+        names,
+        colours=DIVERGING,
+        limits=(0, 1),
+        unit="probability that the row is better",
+        text=text,
+    )
+    method = getattr(source, "method", None) or source.model
+    write_caption(ax, f"Who is better than whom, by {method}", f"{size_of(source)}; {kind}", width)
+    return result_of(ax, pd.DataFrame(values, index=names, columns=names), return_data)
+
+
+def _matrix(source: Any) -> tuple[np.ndarray, str]:
+    from jaxrank.results.posterior import Posterior
+    from jaxrank.results.replicates import Study
+
+    if isinstance(source, Posterior):
+        return source.superiority(), "posterior probability"
+    if isinstance(source, Study):
+        found = source.superiority()
+        return found.above + found.tied / 2, "share of replicates in which the row ranks above, ties half"
+    from scipy.special import ndtr
+
+    from jaxrank.results.tiers import differences
+
+    gap, spread = differences(source)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(gap == 0, 0, gap / spread)
+    return ndtr(z), "normal approximation from the standard errors"

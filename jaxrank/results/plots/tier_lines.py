@@ -1,0 +1,84 @@
+"""Tiers: where lines may be drawn under a ranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxrank.results.plots.canvas import (
+    SMALL,
+    bare,
+    colour,
+    make_axes,
+    matplotlib,
+    name_rows,
+    percent,
+    result_of,
+    rows_height,
+    text_width,
+    write_caption,
+)
+from jaxrank.results.plots.views import view_of
+
+
+def tiers(
+    source: Any, ax: Any = None, *, level: float = 0.95, top: int | None = None, return_data: bool = False
+) -> Any:
+    """Scores in the order of the ranking, coloured by tier, and bars over stretches that cannot be told apart.
+
+    A tier ends above the first model that is separated from the tier's leader. The bars at the right (a critical
+    difference diagram on its side) join models of which no two are separated. **source**, **level**: as in
+    `jaxrank.results.tiers.separated`. **top**: draw only the best ones. The frame has columns tier, rank, model, score.
+    """
+    from jaxrank.results.tiers import inseparable, order_of, separated
+    from jaxrank.results.tiers import tiers as tiers_of
+
+    view = view_of(source, level)
+    above = separated(source, level)
+    frame = view.frame[["rank", "model", "score"]].copy()
+    frame.insert(0, "tier", tiers_of(source, level)[order_of(source)])
+    stretches = [s for s in inseparable(source, level) if not top or s[0] < top]
+    shown = frame.head(top) if top else frame
+    names = list(shown["model"])
+    ax = make_axes(ax, 4.6 + text_width(names) + 0.12 * min(len(stretches), 20), rows_height(len(names)))
+    for row, (tier, score) in enumerate(zip(shown["tier"], shown["score"], strict=True)):
+        ax.plot(score, row, "o", color=colour(tier - 1), markersize=5)
+    for row in np.flatnonzero(np.diff(shown["tier"])):
+        ax.axhline(row + 0.5, color=colour(int(shown["tier"].iloc[row]) - 1), linewidth=1, alpha=0.7)
+    name_rows(ax, names)
+    bare(ax)
+    ax.set_xlabel(f"score ({view.method})", fontsize=SMALL)
+    _bars(ax, stretches, len(names))
+    n_pairs = len(above) * (len(above) - 1) // 2
+    n_tiers = int(shown["tier"].max())
+    note = (
+        f"{view.size}; {int(above.sum()):,} of {n_pairs:,} pairs separated at {percent(level)} ({_rule(source)}); "
+        "bars at the right join models that are not"
+    )
+    write_caption(ax, f"{n_tiers} tier{'s' if n_tiers > 1 else ''} by {view.method}", note)
+    return result_of(ax, frame, return_data)
+
+
+def _bars(ax: Any, stretches: list[tuple[int, int]], n_rows: int) -> None:
+    """Bars outside at the right, those that overlap side by side."""
+    ends: list[int] = []
+    shifted = matplotlib("matplotlib.transforms").ScaledTranslation
+    for first, last in stretches:
+        lane = next((k for k, end in enumerate(ends) if end < first), len(ends))
+        ends[lane : lane + 1] = [last]
+        place = ax.get_yaxis_transform() + shifted(0.1 + 0.09 * lane, 0, ax.figure.dpi_scale_trans)
+        rows = [first - 0.25, min(last, n_rows - 1) + 0.25]
+        ax.plot([1, 1], rows, transform=place, clip_on=False, color="#7F7F7F", linewidth=2.5)
+
+
+def _rule(source: Any) -> str:
+    from jaxrank.results.fit import Result
+    from jaxrank.results.posterior import Posterior
+    from jaxrank.results.replicates import Replicates
+
+    if isinstance(source, Replicates):
+        return "simultaneous intervals of all differences"
+    if isinstance(source, Posterior):
+        return "posterior probability of each pair"
+    return "normal test of each pair" if isinstance(source, Result) else "share of replicates, each pair"

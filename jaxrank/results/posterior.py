@@ -1,0 +1,262 @@
+"""``Posterior``: draws with names, what they say about ranks, and whether the sampler can be trusted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import JaxrankWarning, OptionError
+from jaxrank.numerics.chains import ess_bulk, ess_mean, ess_tail, r_hat
+from jaxrank.posteriors import checks, files
+
+MAX_R_HAT, MIN_ESS = 1.01, 400.0
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws from a posterior.
+
+    **draws**: site -> float array (chains, samples, ...); ``theta`` holds the strengths, abilities or accuracies that
+    models are ranked by.  **extras**: per draw, ``diverging``, ``num_steps``, ``accept_prob`` (empty where no chain was
+    run).  **sampler**: "nuts", "laplace", "svi" or "exact".  **seconds**: wall time, compilation included.
+    **evidence**: the data that the likelihood reads, a design and its outcomes (None where draws are exact).
+    **questions**: names, of response tensors.  **data**: what was given to `jaxrank.posterior`, not stored in files.
+    """
+
+    draws: Mapping[str, np.ndarray]
+    models: tuple[str, ...]
+    model: str
+    sampler: str
+    extras: Mapping[str, np.ndarray] = field(default_factory=dict)
+    seconds: float = 0.0
+    evidence: Any = None
+    questions: tuple[str, ...] = ()
+    data: Any = None
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(draws, models): the strengths of all chains, one after another."""
+        t = self.draws["theta"]
+        return t.reshape(-1, t.shape[-1])
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Posterior mean of each model's strength."""
+        return self.theta.mean(axis=0)
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Competition ranks of the posterior means (1 is best)."""
+        s = self.scores
+        return 1 + (s[None, :] > s[:, None]).sum(axis=1)
+
+    def rank_draws(self) -> np.ndarray:
+        """int32 (draws, models): the rank of each model in each draw, ties sharing the better rank."""
+        t = self.theta
+        order = np.sort(-t, axis=1)
+        out = np.empty(t.shape, np.int32)
+        for s in range(len(t)):
+            out[s] = 1 + np.searchsorted(order[s], -t[s], side="left")
+        return out
+
+    def rank_probabilities(self) -> np.ndarray:
+        """(models, models): ``out[l, r]`` is the probability that model l has rank r + 1."""
+        ranks = self.rank_draws()
+        n = ranks.shape[1]
+        return np.stack([np.bincount(ranks[:, i] - 1, minlength=n) for i in range(n)]) / len(ranks)
+
+    def expected_ranks(self) -> np.ndarray:
+        return self.rank_draws().mean(axis=0)
+
+    def superiority(self) -> np.ndarray:
+        """(models, models): ``out[i, j]`` is the probability that i is better than j, 1/2 on the diagonal."""
+        t = self.theta
+        out = np.full((t.shape[1],) * 2, 0.5)
+        for i in range(t.shape[1]):
+            out[i] = (t[:, i : i + 1] > t).mean(axis=0) + (t[:, i : i + 1] == t).mean(axis=0) / 2
+        return out
+
+    def rank_intervals(self, level: float = 0.95) -> np.ndarray:
+        """int (models, 2): the smallest interval of ranks with equal tails that holds at least ``level`` of the
+        draws."""
+        _check_level(level)
+        ranks = self.rank_draws()
+        tail = (1 - level) / 2
+        low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
+        high = np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf")
+        return np.stack([low, high], axis=1).astype(int)
+
+    def top_k(self, k: int) -> np.ndarray:
+        """(models,): probability that a model is among the best k."""
+        if not 1 <= k <= len(self.models):
+            raise OptionError(f"k={k}; it must be between 1 and the number of models, {len(self.models)}")
+        return (self.rank_draws() <= k).mean(axis=0)
+
+    def interval(self, level: float = 0.95) -> np.ndarray:
+        """(models, 2): equal-tailed interval of each strength."""
+        _check_level(level)
+        tail = (1 - level) / 2
+        return np.quantile(self.theta, (tail, 1 - tail), axis=0).T
+
+    def diagnose(self, site: str = "theta") -> dict[str, np.ndarray]:
+        """R-hat and effective sample sizes of every entry of a site."""
+        x = self.draws[site]
+        return {"r_hat": r_hat(x), "ess_bulk": ess_bulk(x), "ess_tail": ess_tail(x), "ess_mean": ess_mean(x)}
+
+    def standard_error(self) -> np.ndarray:
+        """Monte Carlo standard error of ``scores``."""
+        return self.theta.std(axis=0, ddof=1) / np.sqrt(ess_mean(self.draws["theta"]))
+
+    @property
+    def divergences(self) -> int:
+        return int(np.sum(self.extras.get("diverging", 0)))
+
+    @cached_property
+    def statuses(self) -> dict[str, str]:
+        """What makes the draws doubtful: status -> a sentence with a remedy; empty where nothing does.
+
+        "approximate" (Laplace, SVI); of NUTS "divergent", "r_hat" (above 1.01) and "low_ess" (bulk or tail below 400)
+        at any parameter.
+        """
+        if self.sampler in ("laplace", "svi"):
+            text = f"sampler={self.sampler!r} is an approximation; check it against 'nuts' where that is affordable"
+            return {"approximate": text}
+        if self.sampler != "nuts":
+            return {}
+        found = {}
+        if self.divergences:
+            found["divergent"] = (
+                f"{self.divergences} divergent transitions: the posterior has corners that the sampler missed; "
+                "raise target_accept to 0.95, or use tighter priors"
+            )
+        every = {site: self.diagnose(site) for site in self.draws}
+        worst_r, site = max((_largest(d["r_hat"]), site) for site, d in every.items())
+        if worst_r > MAX_R_HAT:
+            found["r_hat"] = (
+                f"R-hat of {site} is {worst_r:.3f} (at most {MAX_R_HAT} is wanted): the chains disagree; "
+                "raise n_warmup and n_samples"
+            )
+        least, site = min((-_largest(-np.fmin(d["ess_bulk"], d["ess_tail"])), site) for site, d in every.items())
+        if least < MIN_ESS:
+            found["low_ess"] = (
+                f"the least effective sample size is {least:.0f}, of {site} (at least {MIN_ESS:.0f} is wanted); "
+                "raise n_samples"
+            )
+        return found
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The sentences of ``statuses``."""
+        return tuple(self.statuses.values())
+
+    def summary(self, level: float = 0.95) -> Any:
+        """A data frame by model in order of the mean: mean, sd, interval, ranks, ess_bulk, ess_tail, r_hat, status.
+
+        ``status`` is "ok", or what is wrong with the draws of that model. What makes the draws as a whole doubtful is
+        told by a `JaxrankWarning` for each of ``statuses``, and kept in ``frame.attrs["problems"]``.
+        """
+        import pandas as pd
+
+        for problem in self.problems:
+            warnings.warn(f"{self.model}: {problem}", JaxrankWarning, stacklevel=2)
+
+        interval, ranks, d = self.interval(level), self.rank_intervals(level), self.diagnose()
+        frame = pd.DataFrame(
+            {
+                "model": self.models,
+                "mean": self.scores,
+                "sd": self.theta.std(axis=0, ddof=1),
+                "lo": interval[:, 0],
+                "hi": interval[:, 1],
+                "expected_rank": self.expected_ranks(),
+                "rank_lo": ranks[:, 0],
+                "rank_hi": ranks[:, 1],
+                "p_best": self.top_k(1),
+                "ess_bulk": d["ess_bulk"],
+                "ess_tail": d["ess_tail"],
+                "r_hat": d["r_hat"],
+                "status": self._status_of_models(d),
+            }
+        )
+        frame = frame.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
+        frame.attrs["problems"] = list(self.problems)
+        return frame
+
+    def _status_of_models(self, d: Mapping[str, np.ndarray]) -> list[str]:
+        if self.sampler != "nuts":
+            return [next(iter(self.statuses), "ok")] * len(self.models)
+        wrong = {"r_hat": ~(d["r_hat"] <= MAX_R_HAT), "low_ess": ~(np.fmin(d["ess_bulk"], d["ess_tail"]) >= MIN_ESS)}
+        both = [" ".join(name for name, at in wrong.items() if at[i]) for i in range(len(self.models))]
+        return [text or "ok" for text in both]
+
+    def log_likelihood(self, by: str | None = None) -> np.ndarray:
+        """(chains, samples, units): log probability of every unit of data in every draw.
+
+        A unit is a pair of models, a cell (model, question) as (.., models, questions), or a distinct event of choice;
+        ``by="question"`` adds up all that happened on a question, where the data have questions.
+        """
+        return checks.log_likelihood(self, by)
+
+    def predict(self, n_draws: int = 400, seed: Any = 0) -> checks.Prediction:
+        """Posterior predictive check: win and tie rates (pairs), success rates of models and questions (cells), or
+        choice rates (events) of data sets drawn from the posterior, beside those observed.
+
+        **n_draws**: data sets, from draws evenly spaced (about as many; at most one a draw).
+        """
+        return checks.predict(self, n_draws, seed)
+
+    def loo(self, by: str | None = None) -> Any:
+        """ArviZ ``ELPDData``: expected log predictive density by Pareto-smoothed importance sampling, leaving out one
+        unit of `log_likelihood` at a time [vehtari2017]. Warns where Pareto k is too high. Needs the arviz extra."""
+        return checks.loo(self, by)
+
+    def compare(self, others: Any, by: str | None = None, method: str = "stacking") -> Any:
+        """A data frame, best first, of this and other posteriors of the same outcomes by leave-one-out prediction.
+
+        **others**: a posterior, several, or {name: posterior}. **method**: of the weights, as in ArviZ. Columns
+        ``elpd``, ``elpd_diff`` with standard errors, ``weight``, and ``high_pareto_k``, the number of units whose
+        Pareto k is too high for their estimate (also warned of). Needs the arviz extra.
+        """
+        return checks.compare(self, others, by, method)
+
+    def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
+        """Draw the posterior: "leaderboard", "ranks", "tiers", "superiority", or the sampler: "trace", "chain_ranks",
+        "ess"; options as the function of `jaxrank.plots` takes them. Returns the Axes."""
+        from jaxrank.results.plots import draw
+
+        return draw(self, "Posterior", kind, ax, options)
+
+    def to_arviz(self, checks: bool = True) -> Any:
+        """An ArviZ ``DataTree``: posterior, sample_stats, observed_data, constant_data and, with ``checks``,
+        log_likelihood and posterior_predictive (of pairs and cells). Needs the arviz extra."""
+        return files.to_arviz(self, checks)
+
+    def save(self, path: Any) -> None:
+        """Write draws, names and data: to NetCDF (``.nc``) or zarr (``.zarr``) through ArviZ, else to npz.
+        `load_posterior` reads them back."""
+        files.save(self, path)
+
+    def __repr__(self) -> str:
+        chains, samples = self.draws["theta"].shape[:2]
+        head = f"Posterior({self.model}, {len(self.models)} models, {chains} chains x {samples} draws, {self.sampler})"
+        return "\n  ".join([head, *(f"{status}: {text}" for status, text in self.statuses.items())])
+
+
+def load_posterior(path: Any) -> Posterior:
+    """A posterior written by `Posterior.save`."""
+    return Posterior(**files.load_parts(path))
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest value; infinity where one does not exist, as of a chain that did not move."""
+    return float(np.max(np.where(np.isnan(values), np.inf, values)))
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise OptionError(f"level={level}; it must lie between 0 and 1")

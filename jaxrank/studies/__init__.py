@@ -1,0 +1,1 @@
+"""The public calls: check the input, run the work, return a result."""

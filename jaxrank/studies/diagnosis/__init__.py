@@ -1,0 +1,90 @@
+"""``diagnose``: what in the data will trouble which methods, said before any of them is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.rankings import Rankings
+from jaxrank.data.responses import Responses, look_alikes
+from jaxrank.studies.diagnosis.battles import findings_of_battles
+from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, PROBLEM, Finding
+from jaxrank.studies.diagnosis.tensor import findings_of_responses
+from jaxrank.studies.diagnosis.wins import findings_of_wins
+
+__all__ = ["CAUTION", "NOTE", "PROBLEM", "Diagnosis", "Finding", "diagnose"]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings on one data set, problems first. ``str()`` is a report in plain text."""
+
+    data: Responses | Comparisons | Rankings
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """Findings that leave some methods without an answer."""
+        return tuple(f for f in self.findings if f.severity == PROBLEM)
+
+    def __getitem__(self, name: str) -> Finding:
+        """The finding of this name; KeyError where the data has none such."""
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        raise KeyError(name)
+
+    def __contains__(self, name: str) -> bool:
+        return any(finding.name == name for finding in self.findings)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name, one row a finding."""
+        return {
+            "finding": [f.name for f in self.findings],
+            "severity": [f.severity for f in self.findings],
+            "says": [f.says for f in self.findings],
+            "means": [f.means for f in self.findings],
+            "methods": [", ".join(f.methods) for f in self.findings],
+        }
+
+    def __str__(self) -> str:
+        lines = [repr(self.data)]
+        lines += [f"  {note}" for note in self.data.notes]
+        for f in self.findings:
+            lines.append(f"{f.severity}: {f.name}: {f.says}")
+            if f.means:
+                lines.append(f"  {f.means}")
+        return "\n".join(lines)
+
+
+def diagnose(data: Any) -> Diagnosis:
+    """Look at `Responses` (or what they accept), `Comparisons` or `Rankings`; nothing is fitted.
+
+    >>> import jaxrank as jr
+    >>> found = jr.diagnose(jr.Comparisons(["ada", "ada"], ["bob", "cyd"], [1, 1]))
+    >>> [finding.name for finding in found.problems]
+    ['separation']
+    """
+    found: list[Finding | None] = []
+    if isinstance(data, Comparisons):
+        found += findings_of_battles(data)
+    elif not isinstance(data, Rankings):
+        data = data if isinstance(data, Responses) else Responses(data)
+        found += findings_of_responses(data)
+    found += [_names(data), *findings_of_wins(data)]
+    rank = {PROBLEM: 0, CAUTION: 1, NOTE: 2}
+    return Diagnosis(data, tuple(sorted((f for f in found if f is not None), key=lambda f: rank[f.severity])))
+
+
+def _names(data: Responses | Comparisons | Rankings) -> Finding | None:
+    alike = look_alikes(data.models)
+    if not alike:
+        return None
+    return Finding(
+        "look-alike names",
+        CAUTION,
+        "; ".join(f"{a!r} and {b!r}" for a, b in alike[:5]),
+        "They differ in invisible characters or Unicode form and are kept apart; if they are one model, rename one.",
+        models=tuple(name for pair in alike for name in pair),
+    )

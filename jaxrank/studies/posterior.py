@@ -1,0 +1,285 @@
+"""``posterior``: draws from the full posterior of any likelihood of the library."""
+
+from __future__ import annotations
+
+import functools
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from jaxrank.data.responses import Responses
+from jaxrank.data.statistics import Counts
+from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
+from jaxrank.models.likelihood import covariance, maximise
+from jaxrank.models.priors import Gaussian
+from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
+from jaxrank.numerics.solve.newton import Newton
+from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
+from jaxrank.posteriors.specs import MODELS, PREFIX, Evidence, PosteriorModel, base_name
+from jaxrank.results.posterior import Posterior
+from jaxrank.studies.fit import as_data, as_key, precision
+
+CONJUGATE = ("bayes", "beta_binomial", "dirichlet")
+TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
+SAMPLERS = ("nuts", "laplace", "svi")
+
+
+def posterior(
+    data: Any,
+    model: str = "bradley_terry",
+    priors: Any = None,
+    n_chains: int = 4,
+    n_warmup: int = 1000,
+    n_samples: int = 1000,
+    seed: Any = 0,
+    sampler: str = "nuts",
+    *,
+    pairing: str = "aligned",
+    dtype: str = "float64",
+    target_accept: float | None = None,
+    dense_mass: bool = False,
+    n_steps: int = 5000,
+    progress: Callable[[int, int], None] | None = None,
+) -> Posterior:
+    """Draw from the posterior of a model: not one order, but the probability of every rank.
+
+    **data**: R, `Responses`, `Comparisons` or `Rankings`, as `jaxrank.fit` takes them.
+    **model**: bradley_terry, plackett_luce, bradley_terry_ties (one tie rate for all pairs), bradley_terry_davidson,
+    rao_kupper, bradley_terry_luce, davidson_luce, plackett_luce_rankings, davidson_luce_rankings, rasch, rasch_2pl,
+    rasch_3pl; with the prefix ``hierarchical_`` the scale of the strengths is learnt. bayes (also beta_binomial,
+    dirichlet) is conjugate, and its draws are independent.
+    **priors**: by site; "theta" is a variance (1 by default: zero-sum normal strengths), a `jaxrank.priors` prior or a
+    NumPyro distribution for one model or for all; a prior that is not a dict is that of theta. Other sites take NumPyro
+    distributions: "scale" (HalfNormal(2), hierarchical), "tie_rate" (Beta(1, 1)), "log_nu" (Normal(0, 1.5)),
+    "log_kappa" (HalfNormal(1.5)), "log_delta" (Normal(0, 2)), "b" (Normal(0, 1), times "b_scale", HalfNormal(2), plus
+    "level", Normal(0, 3)), "a" (LogNormal(0, 0.5)), "c_share" (Beta(2, 6), the guessing probability as a share of 1/2).
+    **sampler**: "nuts" (chains spread over the devices, started around the mode and scaled by the curvature there where
+    both are cheap), "laplace" (normal around the maximum, models of strengths with a normal prior; tie parameters then
+    have a flat prior) or "svi" (low-rank normal guide, ``n_steps`` of Adam). The last two give n_chains x n_samples
+    independent draws.
+    **seed**: integer or JAX key; the same seed gives the same draws on any number of devices.
+    **target_accept**: of NUTS, between 0 and 1; 0.8 by default, 0.9 for rasch and rasch_2pl and 0.95 for rasch_3pl,
+    whose posteriors have narrower corners.
+    **progress**: called with (steps done, steps of a chain) now and then.
+
+    Returns a `Posterior`; warns by `JaxrankWarning` where the chains cannot be trusted. Small models are fastest on a
+    CPU.
+    """
+    data, kind, hierarchical = as_data(data), *_model_name(model)
+    _check_numbers(n_chains=n_chains, n_warmup=n_warmup, n_samples=n_samples, n_steps=n_steps)
+    if sampler not in SAMPLERS:
+        raise OptionError(f"sampler={sampler!r}; choose one of {', '.join(SAMPLERS)}")
+    if target_accept is None:
+        target_accept = TARGET_ACCEPT[MODELS[kind].item_depth if kind in MODELS else 0]
+    if not 0 < target_accept < 1:
+        raise OptionError(f"target_accept={target_accept}; it must lie between 0 and 1")
+    begin = time.perf_counter()
+    with precision(dtype):
+        key = as_key(seed)
+        if kind in CONJUGATE:
+            if priors or hierarchical:
+                raise OptionError(f"{kind} has a uniform prior and no others; leave priors and the prefix out")
+            draws, extras, used, evidence = _conjugate(data, key, n_chains, n_samples), {}, "exact", None
+        else:
+            job = _prepare(data, kind, priors, hierarchical, pairing)
+            evidence, used = job.evidence, sampler
+            if sampler == "laplace":
+                draws, extras = _laplace(job, key, n_chains, n_samples), {}
+            elif sampler == "svi":
+                draws, extras = _svi(job, key, n_chains, n_samples, n_steps), {}
+            else:
+                start = None if dense_mass else _start(job, key, n_chains)
+                options = (n_warmup, n_samples, target_accept, dense_mass, start is not None)
+                keys = jax.random.split(key, n_chains)
+                run = _sampler(job.model, n_chains, options)
+                draws, extras = run(keys, start, tuple(job.evidence), n_warmup + n_samples, progress)
+        draws, extras = ({k: np.asarray(v) for k, v in d.items()} for d in (draws, extras))
+    result = Posterior(
+        draws,
+        data.models,
+        model,
+        used,
+        extras,
+        time.perf_counter() - begin,
+        evidence and jax.tree.map(np.asarray, evidence),
+        tuple(data.questions) if isinstance(data, Responses) else (),
+        data,
+    )
+    if used == "nuts":
+        for problem in result.problems:
+            warnings.warn(f"{model}: {problem}", JaxrankWarning, stacklevel=2)
+    return result
+
+
+def numpyro_model(
+    data: Any, model: str = "bradley_terry", priors: Any = None, *, pairing: str = "aligned", dtype: str = "float64"
+) -> tuple[Callable[..., None], dict[str, Any], Any]:
+    """The NumPyro model behind `posterior`, the design of the data and their outcomes.
+
+    ``model(design, outcomes)`` is the joint density and ``model(design)`` the prior predictive distribution, for
+    `numpyro.infer.Predictive`, ``numpyro.infer.log_likelihood`` and other samplers; the observed site is "outcomes".
+    """
+    data, kind, hierarchical = as_data(data), *_model_name(model)
+    if kind in CONJUGATE:
+        raise OptionError(f"{kind} is conjugate: its posterior is drawn in closed form, and there is no NumPyro model")
+    with precision(dtype):
+        job = _prepare(data, kind, priors, hierarchical, pairing)
+    return job.model, job.evidence.design, job.evidence.outcomes
+
+
+class _Job(NamedTuple):
+    """Everything about a posterior but how it is drawn."""
+
+    spec: PosteriorModel
+    argument: Any
+    evidence: Evidence
+    priors: Mapping[str, Any]
+    hierarchical: bool
+    model: Callable[..., None]
+
+
+def _prepare(data: Any, kind: str, priors: Any, hierarchical: bool, pairing: str) -> _Job:
+    spec = MODELS[kind]
+    priors = {} if priors is None else dict(priors) if isinstance(priors, Mapping) else {"theta": priors}
+    if spec.item_depth and isinstance(data, Responses) and not data.binary:
+        raise UnsupportedDataError(f"{kind} needs outcomes 0 and 1; R has {data.n_categories} categories")
+    argument = spec.read(spec.statistic.of(data, pairing=pairing))
+    evidence = spec.family.observe(argument)
+    if evidence.outcomes.size == 0:
+        raise UnsupportedDataError(f"{kind}: the data hold no outcome that says anything about the models")
+    centred = informative(spec, argument)
+    if set(priors) <= {"theta"} and isinstance(priors.get("theta", 1.0), int | float):
+        shapes = tuple((name, jax.ShapeDtypeStruct(x.shape, x.dtype)) for name, x in evidence.design.items())
+        model = _standard_model(kind, tuple(priors.items()), hierarchical, centred, shapes)
+    else:
+        model = build(spec, evidence.design, priors, hierarchical, centred)
+    return _Job(spec, argument, jax.tree.map(jnp.asarray, evidence), priors, hierarchical, model)
+
+
+@functools.lru_cache(maxsize=32)
+def _standard_model(kind: str, priors: tuple, hierarchical: bool, centred: tuple, shapes: tuple) -> Callable[..., None]:
+    """One function for all data of a shape, so that compiled samplers are found again."""
+    return build(MODELS[kind], dict(shapes), dict(priors), hierarchical, centred)
+
+
+@functools.lru_cache(maxsize=16)
+def _sampler(model: Callable[..., None], n_chains: int, options: tuple) -> Sampler:
+    return Sampler(nuts_chain(model, *options), n_chains)
+
+
+def _model_name(model: str) -> tuple[str, bool]:
+    name = base_name(model)
+    if name not in MODELS and name not in CONJUGATE:
+        raise UnknownMethodError(f"no posterior for {model!r}; choose one of {', '.join([*MODELS, *CONJUGATE])}")
+    return name, model.startswith(PREFIX)
+
+
+def _check_numbers(**numbers: Any) -> None:
+    for name, value in numbers.items():
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise OptionError(f"{name}={value!r}; it must be a whole number of 1 or more")
+
+
+def _normal_variance(job: _Job) -> float | None:
+    """The variance of the strengths where the mode and the curvature of the posterior are known in closed form."""
+    if job.hierarchical or job.spec.likelihood is None:
+        return None
+    return zero_sum_variance(job.priors.get("theta", 1.0))
+
+
+def _start(job: _Job, key: Any, n_chains: int) -> Start | None:
+    """Starts spread around the mode by twice its standard deviations, and the covariance there; None where the mode is
+    not at hand, or a tie parameter lies at its border.
+
+    Large data make the posterior so narrow that chains from random starts spend the warm-up on the way, and so uneven
+    that variances learnt from a few hundred draws leave the steps short.
+    """
+    variance = _normal_variance(job)
+    if variance is None or _at_border(job):
+        return None
+    mode, spread = _mode(job, variance)
+    n = job.spec.n_models(job.evidence.design)
+    noise = gaussian(jax.random.fold_in(key, 1), jnp.zeros_like(mode), 4 * spread, n_chains)
+
+    start = _placed(job.model, job.spec.name, n)(mode, spread, noise, tuple(job.evidence))
+    usable = all(bool(jnp.all(jnp.isfinite(x))) for x in jax.tree.leaves(start))
+    return start if usable and bool(jnp.all(jnp.linalg.eigvalsh(start.inverse_mass) > 0)) else None
+
+
+@functools.lru_cache(maxsize=32)
+def _placed(model: Callable[..., None], spec_name: str, n_models: int) -> Callable[..., Start]:
+    """(mode, covariance, shifts (C, n), arguments of the model) -> `Start`, in the space in which NUTS moves."""
+
+    def position(params: Any, arguments: tuple) -> Any:
+        theta = params[:n_models]
+        values = {"theta": theta - jnp.mean(theta), **MODELS[spec_name].unpack(params[n_models:])}
+        return unconstrained(model, arguments, values)
+
+    @jax.jit
+    def place(mode: Any, spread: Any, shifts: Any, arguments: tuple) -> Start:
+        slope = jax.jacobian(lambda params: ravel_pytree(position(params, arguments))[0])(mode)
+        positions = jax.vmap(lambda shift: position(mode + shift, arguments))(shifts)
+        return Start(positions, slope @ spread @ slope.T)
+
+    return place
+
+
+def _at_border(job: _Job) -> bool:
+    """Whether a tie parameter is as low as it goes, since no pair tied."""
+    ties = getattr(job.argument, "ties", None)
+    return ties is not None and bool(job.spec.sites(job.evidence.design)) and not bool(jnp.any(ties > 0))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _mode_of(spec_name: str, argument: Any, variance: Any) -> tuple[Any, Any]:
+    likelihood, prior = MODELS[spec_name].likelihood_of(argument), Gaussian(0.0, variance)
+    start = likelihood.start(argument)
+    everyone = jnp.ones((start.shape[0] - likelihood.n_extra,) * 2, bool)
+    solution = maximise(likelihood, prior, Newton(), argument, everyone, True)
+    return solution.params, covariance(likelihood, prior, solution.params, argument, everyone)
+
+
+def _mode(job: _Job, variance: float) -> tuple[Any, Any]:
+    return _mode_of(job.spec.name, likelihood_argument(job.argument), jnp.asarray(variance))
+
+
+def _laplace(job: _Job, key: Any, n_chains: int, n_samples: int) -> dict[str, Any]:
+    variance = _normal_variance(job)
+    if variance is None or set(job.priors) - {"theta"}:
+        raise OptionError(
+            "sampler='laplace' is for models of strengths with a zero-mean normal prior on theta alone; use 'nuts'"
+        )
+    mode, spread = _mode(job, variance)
+    draws = gaussian(key, mode, spread, n_chains * n_samples).reshape(n_chains, n_samples, -1)
+    n = job.spec.n_models(job.evidence.design)
+    sites = jax.vmap(jax.vmap(job.spec.unpack))(draws[..., n:])
+    return {"theta": draws[..., :n], **sites}
+
+
+def _svi(job: _Job, key: Any, n_chains: int, n_samples: int, n_steps: int) -> dict[str, Any]:
+    draws, _ = jax.jit(variational(job.model, n_steps, n_chains * n_samples))(key, *job.evidence)
+    return {k: v.reshape(n_chains, n_samples, *v.shape[1:]) for k, v in draws.items() if not k.startswith("_")}
+
+
+def _conjugate(data: Any, key: Any, n_chains: int, n_samples: int) -> dict[str, Any]:
+    """Independent draws of each model's mean category under a uniform Dirichlet prior in every cell
+    [hariri2026dont]."""
+    stat = Counts.of(data)
+    counts = stat.categories + 1
+    grade = jnp.arange(counts.shape[-1], dtype=counts.dtype)
+    weight = jnp.ones_like(stat.questions)
+
+    def draw(key: Any) -> Any:
+        gamma = jax.random.gamma(key, counts)
+        share = jnp.sum(gamma * grade[None, None, :], axis=-1) / jnp.sum(gamma, axis=-1)
+        return jnp.sum(weight[None, :] * share, axis=1) / jnp.sum(weight)
+
+    keys = jax.random.split(key, n_chains * n_samples)
+    theta = jax.jit(lambda keys: jax.lax.map(draw, keys, batch_size=64))(keys)
+    return {"theta": theta.reshape(n_chains, n_samples, -1)}

@@ -1,0 +1,149 @@
+"""The public studies with replicates: check, draw, run, collect."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.responses import Responses
+from jaxrank.errors import OptionError
+from jaxrank.methods.catalogue import make
+from jaxrank.models.ranker import NeedsPrior, Ranker, StartsNear
+from jaxrank.resampling.configuration import open_checkpoint
+from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
+from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
+from jaxrank.resampling.sources import make_source
+from jaxrank.resampling.tabulated import tabulated_replication
+from jaxrank.resampling.tally import Tally
+from jaxrank.resampling.work import Kept, Replication, concatenate
+from jaxrank.results.fit import Result
+from jaxrank.results.replicates import Replicates, Summary, centre_of
+from jaxrank.studies.fit import as_data, as_key, method_name, precision, prepare, read_statistic, run
+
+KEEP = ("scores", "summary")
+
+
+def bootstrap(
+    data: Any,
+    method: str | Ranker = "bayes",
+    n_replicates: int = 10_000,
+    scheme: str | Scheme = "trials",
+    seed: Any = 0,
+    *,
+    R0: Any = None,
+    pairing: str = "aligned",
+    dtype: str | None = None,
+    keep: str = "scores",
+    chunk_size: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Replicates | Summary:
+    """Rank ``n_replicates`` replicates of the data by one method.
+
+    **data, method, R0, pairing, dtype, options**: as in `jaxrank.fit`.
+    **scheme**: how replicates are drawn: "trials", "trials_per_question", "independent", "questions",
+    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", or a `jaxrank.resampling.Scheme`. For
+    battles "trials" draws battles with replacement.
+    **seed**: integer or JAX key. Replicate b depends on the seed and b alone: it is the same for every method, chunk
+    size, and number of devices and hosts.
+    **keep**: "scores" keeps all scores; "summary" keeps counts only, so that memory does not grow with B.
+    **chunk_size**: replicates between two checkpoints; by default from memory.
+    **checkpoint**: a directory for finished chunks. A study that was stopped goes on where it stood.
+    **progress**: a progress bar; by default on a terminal only.
+
+    Replicates in which the method fails are kept with their status and never raise. Point estimates come from the whole
+    data. Returns `Replicates` (`Summary` for keep="summary"). Raises subclasses of `JaxrankError`.
+
+    >>> import jaxrank as jr
+    >>> R = [[[1, 1, 1], [1, 0, 1]], [[1, 0, 0], [0, 1, 0]]]
+    >>> rep = jr.bootstrap(R, "avg", n_replicates=1000, scheme="questions_and_trials", seed=0)
+    >>> rep
+    Replicates(avg, 1000 replicates by questions_and_trials, 2 models)
+    >>> rep.scores.shape
+    (1000, 2)
+    """
+    if keep not in KEEP:
+        raise OptionError(f"keep={keep!r}; it must be one of {', '.join(KEEP)}")
+    data, scheme = as_data(data), as_scheme(scheme)
+    if isinstance(scheme, Models):
+        raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
+    ranker = prepare(method, data, R0, options)
+    name = method_name(method)
+    check_prior(ranker, R0, scheme, name)
+    n = number_of_replicates(data, scheme, n_replicates)
+    with precision(dtype):
+        key = as_key(seed)
+        estimate = whole_fit(data, ranker, name, pairing, key)
+        work = tabulated_replication(data, ranker, scheme, key)
+        if work is None:
+            ranker = near(ranker, estimate)
+            work = Replication.make(ranker, make_source(data, ranker, scheme, pairing, name), key)
+        labels = {"method": name, "scheme": str(scheme), "seed": str(seed), "pairing": pairing}
+        disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size)
+        common = {"method": name, "models": data.models, "scheme": str(scheme), "seed": seed, "estimate": estimate}
+        run_all = lambda collect: replicate(
+            work, n, chunk=size, checkpoint=disk, progress=progress, title=name, collect=collect
+        )
+        if keep == "summary":
+            centre = centre_of(estimate)
+            total: list[Tally] = []
+            run_all(lambda batch: _accumulate(total, Tally.of(Kept(**batch), centre)))
+            return Summary(**common, tally=Tally(**sum_hosts(total[0].arrays())))
+        kept = Kept(**gather_hosts(concatenate(run_all(None)), n, size))
+        return Replicates(**common, kept=kept)
+
+
+def subsample(
+    data: Any, method: str | Ranker = "bayes", n: int = 1, n_replicates: int = 10_000, seed: Any = 0, **options: Any
+) -> Replicates | Summary:
+    """Rank from ``n`` of the N trials, drawn without replacement.
+
+    n = 1 takes each of the N trials once, N replicates in all; larger n draws ``n_replicates`` subsets. Further
+    arguments as in `bootstrap`; ``rep.tau()`` then says how well few trials agree with all of them.
+    """
+    return bootstrap(data, method, n_replicates, Subsample(n), seed, **options)
+
+
+def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing: str, key: Any) -> Result:
+    """The fit of the whole data, whatever its status."""
+    stat = read_statistic(ranker, data, pairing)
+    raw = run(ranker, stat, key if ranker.stochastic else None)
+    return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat, key)
+
+
+def near(ranker: Ranker, whole: Result) -> Ranker:
+    """The ranker for replicates of data whose fit is known."""
+    return ranker.near(whole.stat, whole.fit) if isinstance(ranker, StartsNear) else ranker
+
+
+def prior_for(method: str | Ranker, R0: Any) -> Any:
+    """R0 for rankers that read it and identifiers that are defined with it; other identifiers keep their own prior."""
+    ranker = make(method)
+    wants = isinstance(ranker, NeedsPrior) and (isinstance(method, Ranker) or getattr(ranker, "needs_R0", False))
+    return R0 if wants else None
+
+
+def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replicates: int) -> int:
+    if not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
+        raise OptionError(f"n_replicates={n_replicates!r} must be a whole number of 1 or more")
+    if isinstance(data, Comparisons):
+        return int(n_replicates)
+    return scheme.exhaustive(data.shape) or int(n_replicates)
+
+
+def check_prior(ranker: Ranker, R0: Any, scheme: Scheme, name: str) -> None:
+    if R0 is None or not isinstance(ranker, NeedsPrior):
+        return
+    if not scheme.keeps_questions:
+        raise OptionError(
+            f'{name} with R0 has a prior for each model and question, which scheme {scheme} shuffles; use "trials"'
+        )
+
+
+def _accumulate(total: list[Tally], part: Tally) -> None:
+    total[:] = [total[0] + part if total else part]

@@ -1,0 +1,139 @@
+"""Logs of every tool through the command line, and ``jaxrank check``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from jaxrank.cli.app import make_app
+from jaxrank.studies.diagnosis import diagnose
+from tests.oracles import shared
+
+Run = Callable[..., tuple[int, str, str]]
+PATTERN = r"rescore=The answer is (-?\d+)"
+
+# Folder below the fixtures, pattern in it, further arguments, and the mean score of the stronger and weaker model.
+LOGS = {
+    "lm_eval": ("lm_eval/out_tiny_all", "*/samples_*.jsonl", [], (5 / 6, 1 / 4)),
+    "lm_eval rescored": ("lm_eval/out_noisy", "*/samples_*.jsonl", ["--read", PATTERN], (5 / 6, 1 / 4)),
+    "inspect eval": ("inspect/logs_eval", "*.eval", ["--read", "scorer=match"], (7 / 8, 1 / 3)),
+    "inspect json": ("inspect/logs_json", "*.json", [], (7 / 8, 1 / 3)),
+    "evalplus": ("evalplus", "*_eval_results.json", [], (10 / 12, 3 / 12)),
+    "evalplus base": ("evalplus", "*_eval_results.json", ["--read", "tests=base"], (10 / 12, 7 / 12)),
+    "bigcodebench": ("synthetic/bigcodebench", "*.json", [], (14 / 16, 2 / 16)),
+    "livecodebench": ("synthetic/livecodebench", "output/*/*.json", [], (14 / 16, 2 / 16)),
+    "swebench": ("synthetic/swebench_experiments", "evaluation/*/*/results/*.json", [], (14 / 16, 2 / 16)),
+    "tau_bench": ("synthetic/tau_bench", "*.json", [], (14 / 16, 2 / 16)),
+    "tau2_bench": ("synthetic/tau2_bench", "*.json", ["--read", "errors=zero"], (13 / 16, 2 / 16)),
+    "every_eval_ever": ("synthetic", "every_eval*.jsonl", [], (14 / 16, 2 / 16)),
+    "long csv": ("synthetic/long", "*.csv", [], (14 / 16, 2 / 16)),
+    "long jsonl": ("synthetic/long", "*.jsonl", [], (14 / 16, 2 / 16)),
+    "long parquet": ("synthetic/long", "*.parquet", [], (14 / 16, 2 / 16)),
+    "lighteval": ("lighteval/out", "details/org/*/*/*.parquet", [], None),
+    "swebench reports": ("swebench", "*.json", [], None),
+    "openai_evals": ("openai_evals", "*.jsonl", [], None),
+}
+AS_FOLDER = [name for name in LOGS if not name.startswith(("long", "every"))]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in float64; returns exit code, stdout and stderr."""
+
+    def call(*args: str | Path) -> tuple[int, str, str]:
+        code = 0
+        with jax.enable_x64(True):
+            try:
+                make_app()([str(a) for a in args], prog_name="jaxrank")
+            except SystemExit as end:
+                code = 0 if end.code is None else int(end.code)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [*((name, "pattern") for name in LOGS), *((name, "folder") for name in AS_FOLDER)]
+)
+def test_logs_are_ranked_by_the_command_line(run: Run, tmp_path: Path, name: str, way: str) -> None:
+    if name in ("inspect eval", "lighteval", "long parquet"):
+        pytest.importorskip("pyarrow")
+    folder, pattern, options, means = LOGS[name]
+    root = shared("eco", "fixtures", folder)
+    out = tmp_path / "table.json"
+    path = str(root / pattern) if way == "pattern" else root
+    code, text, _ = run("fit", path, "--method", "avg", *options, "--out", out)
+    assert code == 0
+    assert "strong" in text
+    rows = {str(row["model"]).rpartition("/")[2].split("_")[0]: row for row in json.loads(out.read_text())}
+    assert rows["strong"]["rank"] == 1
+    assert rows["weak"]["rank"] == len(rows)
+    if means is not None:
+        np.testing.assert_allclose([rows[m]["score"] for m in ("strong", "weak")], means, atol=1e-12)
+
+
+def test_battles_are_ranked_by_the_command_line(run: Run) -> None:
+    for name in ("clean_battle_20261127.json", "arena140k_style.jsonl", "kaggle55k_style.csv"):
+        path = shared("eco", "fixtures", "synthetic", "arena", name)
+        code, _, err = run("fit", path, "--method", "bradley_terry", "--read", "ties=half", "--read", "bothbad=drop")
+        assert code == 0
+        assert "half a win" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--read", "colour=red"], "there is no such option"),
+        (["--read", "errors=ignore"], "errors='ignore'"),
+        (["--read", "scorer"], "NAME=VALUE"),
+        (["--file-format", "inspect"], "does not have the format 'inspect'"),
+    ],
+)
+def test_reading_options_that_do_not_fit_end_in_one_line(run: Run, tmp_path: Path, args: list[str], says: str) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("model,question,score\na,q,1\nb,q,0\n")
+    code, _, err = run("fit", path, *args)
+    assert code == 2
+    assert says in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_check_reports_problems(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("model,question,score\na,q,1\na,r,1\nb,q,0\nb,r,1\nc,q,1\nc,r,0\n")
+    out = tmp_path / "found.json"
+    code, text, _ = run("check", path, "--out", out)
+    assert code == 0
+    assert "separation" in text
+    assert "'a' never lost" in text
+    assert "bradley_terry" in next(r for r in json.loads(out.read_text()) if r["finding"] == "separation")["methods"]
+    assert run("check", path, "--strict")[0] == 1
+
+
+def test_check_of_bundled_and_of_clean_data(run: Run, tmp_path: Path) -> None:
+    code, text, _ = run("check", "misguided_attention", "--strict")
+    assert code == 0
+    assert "coverage" in text
+    rng = np.random.default_rng(0)
+    R = rng.integers(0, 2, (3, 6, 1))
+    rows = [f"m{i},q{m},{R[i, m, 0]}" for i in range(3) for m in range(6)]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["model,question,score", *rows]))
+    lines = run("check", path)[1].splitlines()
+    found = diagnose(R).findings
+    assert [line.split()[0] for line in lines[2:]] == [f.severity for f in found]
+
+
+def test_check_of_a_cut_file(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"model": "a", "question": "q", "score": 1}\n{"model": "a", "quest')
+    code, _, err = run("check", path)
+    assert code == 2
+    assert "line 2" in err
+    assert len(err.strip().splitlines()) == 1

@@ -1,0 +1,117 @@
+"""``jaxrank bootstrap`` and ``jaxrank converge``."""
+
+from __future__ import annotations
+
+import csv
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.cli.app import make_app
+from jaxrank.studies.convergence import convergence
+from jaxrank.studies.replicates import bootstrap
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    R = (rng.random((3, 6, 5)) < np.array([0.2, 0.5, 0.8])[:, None, None]).astype(int)
+    np.savez(tmp_path / "results.npz", R=R, models=np.array(["low", "middle", "high"]))
+    return tmp_path / "results.npz"
+
+
+def call(*args: object) -> int:
+    try:
+        make_app()([str(a) for a in args], prog_name="jaxrank")
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_bootstrap_prints_intervals_and_saves_replicates(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    out, save = tmp_path / "table.csv", tmp_path / "rep.npz"
+    assert call("bootstrap", results, "-m", "avg", "-B", 300, "--seed", 2, "--out", out, "--save", save) == 0
+    rep = bootstrap(jr.read(results), "avg", 300, seed=2)
+    table = rows(out)
+    assert [r["model"] for r in table] == [rep.models[i] for i in rep.estimate.order]
+    assert "rank_lower" in capsys.readouterr().out
+    with np.load(save) as stored:
+        np.testing.assert_array_equal(stored["scores"], rep.scores)
+    best = table[0]
+    assert float(best["lower"]) <= float(best["score"]) <= float(best["upper"])
+
+
+def test_bootstrap_counts_failures(results: Path, capsys: pytest.CaptureFixture) -> None:
+    assert call("bootstrap", results, "-m", "bradley_terry", "--scheme", "subsample(1)") == 0
+    told = capsys.readouterr()
+    assert "of 5 replicates: no finite optimum" in told.err
+    assert call("bootstrap", results, "--scheme", "jackknife") == 2
+    assert "the schemes are: trials" in capsys.readouterr().err
+
+
+def test_converge_prints_means_and_writes_curves(results: Path, tmp_path: Path) -> None:
+    out, curves = tmp_path / "table.csv", tmp_path / "curves.csv"
+    assert (
+        call("converge", results, "-m", "bayes", "-m", "pass_at_k:k=2", "-B", 200, "--out", out, "--curves", curves)
+        == 0
+    )
+    con = convergence(jr.read(results), "bayes", 200)
+    table = rows(out)
+    assert [r["method"] for r in table] == ["bayes", "pass_at_k:k=2"]
+    assert float(table[0]["mean"]) == pytest.approx(con.mean("bayes"))
+    assert len(rows(curves)) == 2 * 5
+
+
+def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{s.getsockname()[1]}"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+    start = [
+        sys.executable,
+        "-m",
+        "jaxrank",
+        "bootstrap",
+        str(results),
+        "-m",
+        "avg",
+        "-B",
+        "3000",
+        "--chunk-size",
+        "256",
+    ]
+    hosts = [
+        subprocess.Popen(
+            [*start, "--hosts", f"{address},2,{i}", "--save", str(tmp_path / f"{i}.npz")],
+            env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for i in range(2)
+    ]  # fmt: skip
+    told = [h.communicate(timeout=300)[0] for h in hosts]
+    assert [h.returncode for h in hosts] == [0, 0], told
+    assert "rank_lower" in told[0]
+    assert "rank_lower" not in told[1]
+    with np.load(tmp_path / "0.npz") as stored:
+        wanted = bootstrap(jr.read(results), "avg", 3000, dtype="float64")
+        np.testing.assert_array_equal(stored["scores"], wanted.scores)
+
+
+@pytest.mark.parametrize("text", ["there", "host,2,0", "host:1,2,2", "host:1,two,0"])
+def test_malformed_hosts_are_explained(text: str, results: Path, capsys: pytest.CaptureFixture) -> None:
+    assert call("bootstrap", results, "--hosts", text) == 2
+    assert "--hosts" in capsys.readouterr().err

@@ -1,0 +1,183 @@
+"""Ordered lists: validation, stages, Plackett-Luce and its ties against golden values."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.data.order_statistic import Orders
+from jaxrank.data.weights import Weights
+from jaxrank.errors import DataError, NoFiniteOptimumError, UnsupportedDataError
+from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
+from jaxrank.models.fit import Status
+from jaxrank.models.setwise.choices import choices
+from jaxrank.models.setwise.likelihoods import LuceLikelihood
+from tests.oracles import golden
+
+
+def check_golden(rankings, values, **options):
+    fit = jr.fit(rankings, "plackett_luce_rankings", dtype="float64", **options)
+    assert fit.status == Status.CONVERGED
+    np.testing.assert_allclose(fit.scores, values["log_worth_centered"], atol=1e-11)
+    return fit
+
+
+def errors_ref_first(values):
+    """Standard deviations of centred strengths from a covariance with the first as the reference."""
+    n = len(values["log_worth_centered"])
+    covariance = np.array(values["cov_ref_first"])[:n, :n]
+    centre = np.eye(n) - 1 / n
+    return np.sqrt(np.diag(centre @ covariance @ centre))
+
+
+def test_golden_netflix():
+    g = golden("03a_pl_netflix")
+    rankings = jr.Rankings(g["input"]["rankings_best_to_worst_0_based"], g["input"]["films"], g["input"]["counts"])
+    fit = check_golden(rankings, g["values"], max_tied=1)
+    assert fit.params["log_likelihood"] == pytest.approx(g["values"]["loglik"], abs=1e-8)
+    with jax.enable_x64(True):
+        ranker, stat = PlackettLuceRankings(max_tied=1), Orders.of(rankings)
+        np.testing.assert_allclose(ranker.standard_errors(stat, ranker(stat)), errors_ref_first(g["values"]), rtol=1e-8)
+    posterior = jr.fit(rankings, "plackett_luce_map", dtype="float64")  # the name on pairs means the lists here
+    # The golden prior is on the uncentred log-worth, whose optimum for a flat direction is centred.
+    np.testing.assert_allclose(posterior.scores, g["map_N01"]["log_worth"], atol=1e-11)
+
+
+def test_golden_salad():
+    g = golden("03b_pl_salad")
+    check_golden(jr.Rankings.from_places(g["input"]["ranks"], g["input"]["items"]), g["values"], max_tied=1)
+
+
+def test_golden_nascar():
+    g = golden("03d_pl_nascar")
+    orders = [[i - 1 for i in order if i <= 83] for order in g["input"]["orderings_1_based_all_87"]]
+    fit = check_golden(jr.Rankings(orders, g["input"]["drivers"]), g["values"], max_tied=1)
+    assert fit.params["log_likelihood"] == pytest.approx(g["values"]["loglik"], abs=1e-8)
+
+
+def test_golden_fruit_with_ties():
+    g = golden("03c_davidson_luce_fruit")
+    rankings = jr.Rankings(g["input"]["tie_groups_best_to_worst_0_based"], g["input"]["items"])
+    assert rankings.n_tied == 3
+    fit = check_golden(rankings, g["values"])
+    np.testing.assert_allclose(fit.params["tie_strengths"][1:3], list(g["values"]["delta"].values()), atol=1e-11)
+    by_places = jr.Rankings.from_places(g["input"]["ranks_0_is_unranked"], g["input"]["items"])
+    np.testing.assert_array_equal(by_places.places, rankings.places)
+    with jax.enable_x64(True):
+        ranker, stat = PlackettLuceRankings(), Orders.of(rankings)
+        np.testing.assert_allclose(ranker.standard_errors(stat, ranker(stat)), errors_ref_first(g["values"]), rtol=1e-8)
+
+
+def test_stages():
+    outcomes, weights = jr.Rankings([["a", ["b", "c"], "d"], ["d", "a"]], counts=[2, 1]).stages()
+    got = {tuple(row.tolist()): w for row, w in zip(outcomes, weights, strict=True)}
+    assert got == {(1, 0, 0, 0): 2, (-1, 1, 1, 0): 2, (0, -1, -1, 1): 1}
+    outcomes, _ = jr.Rankings([["a"], ["b", "c"]], ["a", "b", "c"], unlisted="below").stages()
+    assert sorted(map(tuple, outcomes.tolist())) == [(0, -1, 1), (0, 1, 0), (1, 0, 0)]
+    outcomes, _ = jr.Rankings([[["a", "b"]]]).stages()
+    assert outcomes.tolist() == [[1, 1]]
+
+
+def test_wins_and_ties_by_hand():
+    rankings = jr.Rankings([["a", ["b", "c"]], ["b", "a"]], counts=[2, 1])
+    assert rankings.wins.tolist() == [[0, 2, 2], [1, 0, 0], [0, 0, 0]]
+    assert rankings.ties.tolist() == [[0, 0, 0], [0, 0, 2], [0, 2, 0]]
+    top = jr.Rankings([["a"]], ["a", "b", "c"], unlisted="below")
+    assert top.wins.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    assert top.ties.sum() == 0
+    assert jr.fit(jr.Rankings([[0, 1], [0, 1], [1, 0]]), "bradley_terry").scores == pytest.approx(
+        [np.log(2) / 2, -np.log(2) / 2], abs=1e-5
+    )
+
+
+def test_probabilities_of_all_orders_sum_to_one():
+    """The log-likelihood at the optimum, taken over every order of four models, is a distribution."""
+    data = jr.Rankings([[0, 1, 2, 3], [3, 1, 0, 2], [2, 0, 3, 1], [1, 3, 2, 0]])
+    fit = jr.fit(data, "plackett_luce_rankings", dtype="float64", max_tied=1)
+    with jax.enable_x64(True):
+        total, theta = 0.0, jnp.asarray(fit.scores)
+        for order in itertools.permutations(range(4)):
+            stat = Orders.of(jr.Rankings([list(order)]))
+            total += np.exp(float(LuceLikelihood().log_prob(theta, choices(stat.outcomes, stat.weights))))
+    assert total == pytest.approx(1, abs=1e-12)
+
+
+def test_separated_and_tied():
+    with pytest.raises(NoFiniteOptimumError, match="'model 0'"):
+        jr.fit(jr.Rankings([[0, 1, 2], [0, 2, 1]]), "plackett_luce_rankings", max_tied=1)
+    fit = jr.fit(jr.Rankings([[0, 1, 2], [0, 2, 1]]), "plackett_luce_rankings_map")
+    assert fit.ranks.tolist() == [1, 2, 2]
+    fit = jr.fit(jr.Rankings([[[0, 1, 2]]]), "plackett_luce_rankings")
+    assert fit.status == Status.CONVERGED
+    assert fit.ranks.tolist() == [1, 1, 1]
+    fit = jr.fit(jr.Rankings([[0, 1], [1, 0], [2, 3], [3, 2]]), "plackett_luce_rankings", on_failure="return")
+    assert fit.status == Status.DISCONNECTED
+
+
+def test_ties_larger_than_allowed():
+    rankings = jr.Rankings([[0, [1, 2]], [1, 0, 2], [2, 1, 0]])
+    fit = jr.fit(rankings, "plackett_luce_rankings", max_tied=1, on_failure="return")
+    assert fit.status == Status.UNDEFINED
+
+
+def test_replicates_of_orders():
+    rankings = jr.Rankings([[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0]])
+    rows = Orders.rows(rankings)
+    drawn = jnp.asarray([1.0, 2.0, 1.0, 3.0])
+    ranker = PlackettLuceRankings(max_tied=1)
+    a = ranker(Orders.reduce(rows, Weights(trials=drawn)))
+    b = ranker(Orders.of(jr.Rankings([[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0]], counts=[1, 2, 1, 3])))
+    np.testing.assert_allclose(a.scores, b.scores, atol=1e-5)
+    c, d = Orders.reduce(rows, Weights()), Orders.of(rankings)
+    np.testing.assert_allclose(c.weights, d.weights)
+
+
+@pytest.mark.parametrize(
+    ("orders", "options", "message"),
+    [
+        ([], {}, "no orders"),
+        ([[]], {}, "order 0 is empty"),
+        ([["a", "a"]], {}, "twice"),
+        ([["a", []]], {}, "empty group"),
+        ([["a", 1]], {}, "mix"),
+        ([["a", "b"]], {"models": ["a"]}, "not in models"),
+        ([["a"]], {"models": ["a", "b"]}, "no order lists 'b'"),
+        ([[0, 5]], {"models": ["a", "b"]}, "refer to model 5"),
+        ([[-1, 0]], {}, "negative"),
+        ([["a", "b"]], {"counts": [-1]}, "counts"),
+        ([["a", "b"]], {"counts": [1, 2]}, "counts"),
+        (["ab"], {}, "order 0"),
+        ([[1.5, 2]], {}, "names or indices"),
+        ([["a", "b"]], {"unlisted": "last"}, "unlisted"),
+        ([["a", "b"]], {"models": ["a", "a"]}, "duplicate"),
+    ],
+)
+def test_malformed(orders, options, message):
+    with pytest.raises(DataError, match=message):
+        jr.Rankings(orders, **options)
+
+
+@pytest.mark.parametrize("places", [[[1.5, 2]], [[-1, 2]], [1, 2], [[np.nan, 1]], [["a", "b"]]])
+def test_malformed_places(places):
+    with pytest.raises(DataError, match="places"):
+        jr.Rankings.from_places(places)
+
+
+def test_kinds_of_data_do_not_mix():
+    with pytest.raises(UnsupportedDataError, match="Rankings"):
+        jr.fit([[1, 0], [0, 1]], "plackett_luce_rankings")
+    with pytest.raises(UnsupportedDataError):
+        jr.fit(jr.Rankings([[0, 1]]), "avg")
+
+
+def test_documented():
+    from tests.methods.test_conformance import check_documented
+
+    check_documented("plackett_luce_rankings")
+    assert "full" in repr(jr.Rankings([[0, 1]]))
+    assert "partial" in repr(jr.Rankings([[0, 1], [0, 1, 2]]))

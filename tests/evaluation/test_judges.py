@@ -1,0 +1,217 @@
+"""Judges: likelihood, identifiability, priors, inference, baselines."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.errors import DataError, OptionError
+from jaxrank.evaluation import judges
+from jaxrank.evaluation.judges.inference import joint_log_likelihood
+from jaxrank.evaluation.judges.patterns import patterns_of
+
+FAST = {"n_samples": 300, "n_warmup": 300, "n_chains": 2}
+
+
+def simulate(pi, theta, n_questions, seed=0):
+    """Scores (J, K, Q) and true levels (K, Q)."""
+    rng = np.random.default_rng(seed)
+    draw = lambda p: (rng.random(p.shape[:-1])[..., None] > np.cumsum(p, -1)[..., :-1]).sum(-1)
+    truth = draw(np.broadcast_to(np.asarray(pi)[:, None], (len(pi), n_questions, np.shape(pi)[1])))
+    return np.stack([draw(np.asarray(t)[truth]) for t in theta]), truth
+
+
+THETA = np.array(
+    [[[0.8, 0.15, 0.05], [0.2, 0.6, 0.2], [0.05, 0.15, 0.8]], [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]]]
+)
+PI = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.2, 0.7]])
+
+
+def test_joint_likelihood_by_enumeration():
+    scores, truth = simulate(PI, THETA, 4)
+    scores[0, 1, 2] = -1
+    gold = np.where(np.arange(4)[None] == 1, truth, -1)
+    want = 0.0
+    for k, q in itertools.product(range(3), range(4)):
+        total = 0.0
+        for t in range(3):
+            if gold[k, q] in (-1, t):
+                total += PI[k, t] * np.prod([THETA[j, t, scores[j, k, q]] for j in range(2) if scores[j, k, q] >= 0])
+        want += np.log(total)
+    with jax.enable_x64(True):
+        got = joint_log_likelihood(jnp.asarray(PI), jnp.asarray(THETA), patterns_of(scores, gold, 3))
+    assert float(got) == pytest.approx(want, rel=1e-12)
+
+
+def test_patterns_merge_equal_answers_and_count_the_others_apart():
+    scores = np.array([[[0, 0, 1, -1, 0], [1, 1, 1, 1, 1]], [[2, 2, 0, -1, 2], [0, 0, 0, 0, -1]]])
+    gold = np.array([[-1, -1, 1, -1, 2], [-1, -1, -1, -1, -1]])
+    found = patterns_of(scores, gold, 3)
+    counts = [sorted(row[row > 0]) for row in found.count]
+    # the first: two questions alike, two of their own, one without score and label; the second: four alike
+    assert counts == [[1, 1, 2], [1, 4]]
+    assert found.hot.shape == (6, *found.count.shape) and found.possible.shape == (3, *found.count.shape)
+    pair = int(np.argmax(found.count[0]))
+    assert found.hot[:, 0, pair].tolist() == [1, 0, 0, 0, 0, 1] and found.possible[:, 0, pair].tolist() == [1, 1, 1]
+    labelled = {tuple(found.possible[:, 0, u]) for u in np.flatnonzero(found.count[0] == 1)}
+    assert labelled == {(0, 1, 0), (0, 0, 1)}
+    lone = int(np.flatnonzero(found.count[1] == 1)[0])
+    assert found.hot[:, 1, lone].tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_two_levels_are_ordered_by_any_judge_better_than_chance():
+    judged = np.array([[0.3, 0.7], [0.45, 0.55], [0.5, 0.5], [0.5, 0.5]])
+    found = judges.identifiability(judged)
+    assert found.identified
+    assert found.example is None
+    assert found.ordered[0, 1]
+    assert found.ordered[1, 2]
+    assert not found.ordered[2, 3]
+
+
+def test_three_levels_have_opposite_orders_of_equal_likelihood():
+    judged = np.array([[0.30, 0.40, 0.30], [0.34, 0.30, 0.36]])
+    found = judges.identifiability(judged)
+    assert not found.identified
+    assert found.example is not None
+    (i, j), first, second = found.example
+    for theta, pi in (first, second):
+        np.testing.assert_allclose(pi @ theta[0], judged, atol=1e-6)
+        assert np.all(np.diff(np.cumsum(theta[0], -1)[:, :-1], axis=0) <= 1e-6)
+        np.testing.assert_allclose(judges.relative_volumes(theta[0], judged[i]), pi[i], atol=1e-4)
+    value = np.arange(3)
+    assert (first[1][i] - first[1][j]) @ value > 0.005
+    assert (second[1][j] - second[1][i]) @ value > 0.005
+
+
+@pytest.mark.rank_promotion("allow")
+def test_rows_of_monotone_priors_are_stochastically_ordered():
+    from numpyro.handlers import seed, trace
+
+    sampled = []
+    for name in ("weak", "moderate", "strong"):
+        theta = np.asarray(
+            jax.jit(lambda key, name=name: seed(judges.PRIORS[name].sample, key)(500, 3))(jax.random.key(0))
+        )
+        sampled.append(np.einsum("jmm->", theta))
+        np.testing.assert_allclose(theta.sum(-1), 1, atol=1e-5)
+        assert np.all(np.diff(np.cumsum(theta, -1), axis=1) <= 1e-5)
+    assert sampled[0] < sampled[1] < sampled[2]
+    assert not trace(judges.PRIORS["perfect"].sample).get_trace(2, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+def test_posterior_recovers_candidates_and_reports_diagnostics():
+    scores, _ = simulate(PI, THETA, 150, seed=1)
+    found = judges.infer(scores, prior="moderate", **FAST)
+    truth = PI @ np.arange(3)
+    low, high = found.interval(0.99)
+    assert np.all((low <= truth) & (truth <= high))
+    assert found.ranks.tolist() == [3, 2, 1]
+    assert np.all(found.r_hat < 1.05)
+    assert found.superiority()[2, 0] > 0.99
+    assert found.rank_interval().shape == (2, 3)
+    np.testing.assert_allclose(found.superiority() + found.superiority().T, 1, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+def test_perfect_judges_give_the_plug_in_mean():
+    scores, truth = simulate(PI, np.eye(3)[None], 200)
+    assert np.array_equal(scores[0], truth)
+    found = judges.infer(scores, prior="perfect", **FAST)
+    np.testing.assert_allclose(found.mean, judges.plug_in_scores(scores), atol=0.05)
+    counted = judges.infer(counts=judges.level_counts(scores), prior="perfect", **FAST)
+    np.testing.assert_allclose(counted.mean, found.mean, atol=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+def test_gold_labels_narrow_the_posterior():
+    scores, truth = simulate(PI, THETA[1:], 80, seed=2)
+    without = judges.infer(scores, prior="weak", **FAST)
+    gold = np.where(np.arange(80) < 40, truth, -1)
+    labelled = judges.infer(scores, gold=gold, prior="weak", **FAST)
+    assert labelled.sd.mean() < 0.8 * without.sd.mean()
+
+
+@pytest.mark.rank_promotion("allow")
+def test_short_chains_are_flagged():
+    scores, _ = simulate(PI, THETA, 20)
+    with pytest.warns(jr.JaxrankWarning, match="not settled"):
+        judges.infer(scores, n_samples=10, n_warmup=10, n_chains=2)
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+def test_sensitivity_runs_the_family():
+    scores, _ = simulate(PI, THETA, 60)
+    found = judges.sensitivity(scores, priors=("moderate", "perfect"), **FAST)
+    assert list(found) == ["moderate", "perfect"]
+    assert found["moderate"].sd.mean() > found["perfect"].sd.mean()
+
+
+def test_dawid_skene_recovers_judges_and_beats_the_votes():
+    theta = np.concatenate([THETA, np.full((1, 3, 3), 1 / 3)])  # the third judge throws dice
+    scores, truth = simulate(PI, theta, 2000, seed=3)
+    found = judges.dawid_skene(scores)
+    assert found.converged
+    np.testing.assert_allclose(found.theta[:2], THETA, atol=0.12)
+    error = lambda s: np.abs(s - truth.mean(1)).mean()
+    assert error(found.scores) < 0.5 * error(judges.plug_in_scores(scores))
+
+
+def test_means_majority_and_missing_scores():
+    scores = np.array([[[0, 2, -1]], [[1, 2, 2]], [[1, -1, -1]]])
+    np.testing.assert_allclose(judges.each_judge(scores), [[1], [5 / 3], [1]])
+    np.testing.assert_allclose(judges.plug_in_scores(scores), [11 / 9])
+    np.testing.assert_allclose(judges.majority_scores(scores), [5 / 3])
+    assert judges.level_counts(scores)[0, 0].tolist() == [1, 0, 1]
+
+
+def test_prediction_powered_means_are_unbiased_and_cover():
+    inside, estimates = 0, []
+    for seed in range(200):
+        scores, truth = simulate(PI, THETA[1:], 300, seed=seed)
+        gold = np.where(np.arange(300) < 60, truth, -1)
+        score, error = judges.prediction_powered(scores, gold)
+        estimates.append(score)
+        inside += (np.abs(score - PI @ np.arange(3)) < 1.96 * error).mean()
+    np.testing.assert_allclose(np.mean(estimates, 0), PI @ np.arange(3), atol=0.03)
+    assert 0.91 < inside / 200 < 0.98
+
+
+def test_own_family_is_left_out_or_judged_apart():
+    scores, _ = simulate(PI, THETA, 5)
+    own = np.array([[True, False, False], [False, False, False]])
+    assert np.all(judges.split_own(scores, own)[0, 0] == -1)
+    apart = judges.split_own(scores, own, "own_matrix")
+    assert apart.shape == (3, 3, 5)
+    assert np.array_equal(apart[2, 0], scores[0, 0])
+    assert np.all(apart[2, 1:] == -1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda s: judges.infer(s, prior="blind"), OptionError, "blind"),
+        (lambda s: judges.infer(s[0]), DataError, "shape"),
+        (lambda s: judges.infer(s + 0.5), DataError, "whole levels"),
+        (lambda s: judges.infer(), OptionError, "counts"),
+        (lambda s: judges.infer(s, gold=np.zeros((2, 2))), DataError, "gold"),
+        (lambda s: judges.infer(counts=np.ones((1, 2, 3)), gold=np.zeros((2, 2))), OptionError, "gold"),
+        (lambda s: judges.infer(s, values=(0, 1)), OptionError, "values"),
+        (lambda s: judges.prediction_powered(s, np.full(s.shape[1:], -1)), DataError, "labelled"),
+        (lambda s: judges.JudgePrior("odd"), OptionError, "odd"),
+        (lambda s: judges.split_own(s, np.zeros((1, 1))), DataError, "own"),
+    ],
+)
+def test_bad_input(call, error, words):
+    with pytest.raises(error, match=words):
+        call(simulate(PI, THETA, 6)[0])

@@ -1,0 +1,278 @@
+"""Joint Rasch, 2PL and 3PL fits: golden values, the exact existence test, extreme models and questions, precision."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import jaxrank as jr
+from jaxrank.data.statistics import Counts
+from jaxrank.methods.irt_joint import TwoParameter
+from jaxrank.methods.rasch import Rasch
+from jaxrank.models.fit import Status
+from jaxrank.models.irt.cells import guessing_cell, plain_cell, probability
+from jaxrank.models.irt.joint import JointModel, _pieces
+from jaxrank.models.irt.table import item_table, joint_existence
+from jaxrank.models.priors import Cauchy, Flat, Gaussian, Laplace
+from tests.oracles import golden
+
+E01 = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])
+E08 = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
+TABLES = ("binary_6x8", "binomial_5x6x5", "binomial_11x30x10")
+
+
+def from_table(table: dict) -> jr.Responses:
+    k = np.array(table["K"])
+    return jr.Responses.from_counts(k, np.full(k.shape, table["N"]))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_joint_maximum_likelihood_and_standard_errors(name):
+    table = golden("05_jml_tables")["tables"][name]
+    want = table["jml"]
+    fit = jr.fit(from_table(table), "rasch", details=True, dtype="float64")
+    np.testing.assert_allclose(fit.scores, want["theta"], atol=1e-13)
+    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty_mean_zero"], atol=1e-13)
+    errors = np.concatenate([fit.params["ability_se"], fit.params["difficulty_se"]])
+    np.testing.assert_allclose(errors, want["se"], atol=1e-13)
+    np.testing.assert_allclose(fit.params["log_likelihood"], want["loglik_kernel"], rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_map_under_both_identifications(name):
+    table = golden("05_jml_tables")["tables"][name]
+    for centred, key in ((True, "map_N01_theta_items_centred"), (False, "map_N01_theta_items_free")):
+        fit = jr.fit(from_table(table), "rasch_map", centred=centred, dtype="float64")
+        np.testing.assert_allclose(fit.scores, table[key]["theta"], atol=1e-13)
+        np.testing.assert_allclose(fit.params["difficulty"], table[key]["difficulty"], atol=1e-13)
+
+
+@pytest.mark.parametrize("data", ["6", "7"])
+def test_joint_maximum_likelihood_of_lsat_without_extreme_persons(data):
+    want = golden("05_jml")["tables"][f"LSAT{data}_nonextreme"]
+    patterns, counts = (np.array(golden(f"04_irt_lsat{data}")["input"][x]) for x in ("patterns", "counts"))
+    inside = (patterns.sum(1) > 0) & (patterns.sum(1) < 5)
+    R = np.repeat(patterns[inside], counts[inside], axis=0)
+    fit = jr.fit(R, "rasch", dtype="float64")
+    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty_mean_zero"], atol=1e-12)
+    for score, theta in want["theta_by_score"].items():
+        np.testing.assert_allclose(fit.scores[R.sum(1) == int(score)], theta, atol=1e-12)
+
+
+@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T2_11x30x10", "T3_5x6x5"])
+@pytest.mark.parametrize("method", ["rasch_2pl", "rasch_2pl_map"])
+def test_2pl_reaches_the_best_of_sixty_starts(tensor, method):
+    block = golden("11_joint_2pl")["tensors"][tensor]
+    want = block["methods"][method]
+    fit = jr.fit(np.array(block["R"]), method, dtype="float64")
+    assert float(fit.params["objective"]) <= want["objective"] + 1e-8
+    # The golden run stopped at a gradient of 1e-6; the discriminations of single questions are that flat.
+    np.testing.assert_allclose(fit.scores, want["theta"], atol=2e-5)
+    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty"], atol=2e-4)
+
+
+def test_ranks_of_complete_data_are_those_of_the_totals():
+    rng = np.random.default_rng(5)
+    R = (rng.random((12, 9, 3)) < np.linspace(0.3, 0.7, 12)[:, None, None]).astype(int)
+    totals = jr.fit(R, "avg")
+    for method in ("rasch", "rasch_map", "dynamic_irt_linear"):
+        np.testing.assert_array_equal(jr.fit(R, method).ranks, totals.ranks)
+
+
+def separated_by_programming(k: np.ndarray, n: np.ndarray) -> bool:
+    """Whether a direction exists in which no success becomes less likely, no failure more, and something changes."""
+    n_models, n_questions = k.shape
+    rows, gain = [], np.zeros(n_models + n_questions)
+    for i, m in itertools.product(range(n_models), range(n_questions)):
+        for hit, sign in ((k[i, m] > 0, 1.0), (n[i, m] > k[i, m], -1.0)):
+            if hit:
+                row = np.zeros(n_models + n_questions)
+                row[i], row[n_models + m] = sign, -sign
+                rows.append(-row)
+                gain += row
+    best = linprog(-gain, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    return -best.fun > 1e-7
+
+
+def test_existence_is_that_of_the_linear_program():
+    rng = np.random.default_rng(0)
+    verdicts = []
+    check = jax.jit(lambda s: joint_existence(item_table(s, keep_extreme=True))[0])
+    for _ in range(150):
+        n = rng.integers(0, 3, (4, 4)) + (rng.random((4, 4)) < 0.7)
+        n[0], n[:, 0] = np.maximum(n[0], 1), np.maximum(n[:, 0], 1)
+        k = rng.binomial(n, rng.uniform(0.3, 0.7))
+        stat = Counts(jnp.stack([n - k, k], -1).astype(float), jnp.ones(4), jnp.arange(2.0))
+        verdict = int(check(stat)) == Status.CONVERGED
+        assert verdict != separated_by_programming(k, n), (k, n)
+        verdicts.append(verdict)
+    assert 20 < sum(verdicts) < 130
+
+
+def test_disconnected_models_are_told_apart_from_separated_ones():
+    nan = np.nan
+    R = np.array([[[1, 0], [nan, nan]], [[0, 1], [nan, nan]], [[nan, nan], [1, 0]], [[nan, nan], [0, 1]]])
+    assert int(Rasch()(Counts.of(jr.Responses(R))).status) == Status.DISCONNECTED
+
+
+def test_case_E01_extreme_models():
+    fit = jr.fit(E01, "rasch", on_failure="return")
+    assert fit.status == Status.NO_FINITE_OPTIMUM
+    np.testing.assert_array_equal(fit.params["separated"], [True, False, False, True])
+    assert np.all(np.isnan(fit.scores))
+    names = ("best", "second", "third", "worst")
+    with pytest.raises(jr.errors.NoFiniteOptimumError, match=r"best, worst.*rasch_map"):
+        jr.fit(jr.Responses(E01, models=names), "rasch")
+    fit = jr.fit(E01, "rasch_map", dtype="float64")
+    np.testing.assert_array_equal(fit.ranks, [1, 2, 2, 4])
+    np.testing.assert_allclose(fit.scores, -fit.scores[::-1], atol=1e-12)
+    np.testing.assert_allclose(fit.scores[1:3], 0, atol=1e-12)
+
+
+def test_case_E08_a_question_that_nobody_solved():
+    fit = jr.fit(E08, "rasch_map")
+    np.testing.assert_array_equal(fit.ranks, [2, 1, 2])
+    assert fit.params["difficulty"][2] == np.inf
+    # Under the 2PL one of the two other questions may weigh more, and with it the model that solved it.
+    fit = jr.fit(E08, "rasch_2pl_map")
+    assert fit.ranks[1] == 1 and np.all(fit.ranks > 0)
+    assert fit.params["difficulty"][2] == np.inf
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_case_A08_all_equal(value):
+    R = np.full((3, 2, 2), value)
+    for method in ("rasch_map", "rasch_2pl_map", "rasch_3pl_map"):
+        np.testing.assert_array_equal(jr.fit(R, method).ranks, [1, 1, 1])
+    for method in ("rasch", "rasch_2pl", "rasch_3pl"):
+        with pytest.raises(jr.errors.NoFiniteOptimumError):
+            jr.fit(R, method)
+
+
+def test_case_E02_orientation_of_the_2pl():
+    R = np.random.default_rng(11).integers(0, 2, (8, 12))
+    R[0], R[7] = 1, 0
+    fit = jr.fit(R, "rasch_2pl_map")
+    assert fit.ranks[0] == 1 and fit.ranks[7] == 8
+    assert np.all(fit.params["discrimination"] > 0)
+
+
+def test_case_E03_three_parameter_curve():
+    theta = jnp.array([-40.0, 0.4, 40.0])
+    np.testing.assert_allclose(probability(theta, 1.3, 0.4, 0.25), [0.25, 0.625, 1.0], atol=1e-6)
+
+
+def test_case_H04_missing_cells_do_not_bias_the_joint_estimate():
+    nan = np.nan
+    k = np.array([[9, 8, nan, nan], [9, 8, 4, 3]])
+    n = np.where(np.isnan(k), 0, 10)
+    data = jr.Responses.from_counts(np.nan_to_num(k), n)
+    with pytest.warns(jr.errors.JaxrankWarning):
+        fit = jr.fit(data, "rasch", dtype="float64")
+    np.testing.assert_allclose(fit.scores, 0.58269, atol=1e-5)
+    np.testing.assert_array_equal(fit.ranks, [1, 1])
+    with pytest.warns(jr.errors.JaxrankWarning):
+        prior = jr.fit(data, "rasch_map", dtype="float64")
+    np.testing.assert_allclose(prior.scores, [0.391, 0.516], atol=1e-3)
+
+
+def test_case_B03_a_stop_at_the_step_limit_is_reported():
+    rng = np.random.default_rng(7)
+    R = (rng.random((6, 10, 5)) < np.linspace(0.8, 0.2, 6)[:, None, None]).astype(int)
+    for method in (Rasch(max_steps=1), TwoParameter(max_steps=1)):
+        assert jr.fit(R, method, on_failure="return").status == Status.MAX_STEPS
+        with pytest.raises(jr.errors.ConvergenceError):
+            jr.fit(R, method)
+
+
+def test_case_K02_float32_is_near_float64():
+    rng = np.random.default_rng(0)
+    theta, b = np.linspace(-2.2, 1.6, 20), rng.normal(0, 1.2, 30)
+    R = (rng.random((20, 30, 80)) < 1 / (1 + np.exp(-(theta[:, None] - b)))[..., None]).astype(int)
+    one, two = (jr.fit(R, "rasch", dtype=d) for d in ("float32", "float64"))
+    np.testing.assert_allclose(one.scores, two.scores, atol=1e-5)
+    np.testing.assert_array_equal(one.ranks, two.ranks)
+
+
+def test_case_K06_counts_of_any_size():
+    k = np.array([[4, 3, 2], [2, 5, 1], [1, 3, 3]])
+    want = None
+    for factor in (1, 1e3, 1e6, 1e9):
+        fit = jr.fit(jr.Responses.from_counts(k * factor, np.full((3, 3), 6 * factor)), "rasch", dtype="float64")
+        want = fit.scores if want is None else want
+        np.testing.assert_allclose(fit.scores, want, atol=1e-10)
+        assert fit.status == Status.CONVERGED
+
+
+def test_a_question_drawn_twice_counts_twice():
+    rng = np.random.default_rng(1)
+    R = (rng.random((6, 5, 8)) < np.linspace(0.25, 0.75, 6)[:, None, None]).astype(int)
+    weights = jnp.array([2.0, 1.0, 0.0, 1.0, 1.0])
+    for ranker in (Rasch(), Rasch(prior=1.0), TwoParameter(prior=1.0)):
+        with jax.enable_x64(True):
+            whole = Counts.of(jr.Responses(R))
+            weighted = Counts(whole.categories, weights.astype(float), whole.levels)
+            a = ranker(weighted)
+            b = ranker(Counts.of(jr.Responses(R[:, [0, 0, 1, 3, 4]])))
+            np.testing.assert_allclose(a.scores, b.scores, atol=1e-7)
+
+
+@pytest.mark.parametrize("prior", [Flat(), Gaussian(0.3, 2.0), Laplace(0.0, 1.0), Cauchy(0.0, 1.0)])
+def test_priors_against_a_general_optimiser(prior):
+    from scipy.optimize import minimize
+
+    k = np.array([[5, 4, 1], [3, 2, 2], [4, 1, 0], [1, 3, 1]])
+    n = 6
+    with jax.enable_x64(True):
+        fit = jr.fit(jr.Responses.from_counts(k, np.full(k.shape, n)), Rasch(prior=prior), dtype="float64")
+
+        def cost(x: np.ndarray) -> float:
+            theta, b = x[:4], np.append(x[4:], -x[4:].sum())
+            eta = theta[:, None] - b
+            return float((n * np.logaddexp(0, eta) - k * eta).sum() + float(prior.penalty(jnp.asarray(theta))))
+
+        best = minimize(
+            cost, np.zeros(6), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-11, "maxiter": 20000}
+        )
+    np.testing.assert_allclose(fit.scores, best.x[:4], atol=2e-4)
+
+
+def test_derivatives_of_a_cell():
+    with jax.enable_x64(True):
+        k, n = jnp.array(3.0), jnp.array(7.0)
+        for eta, g in itertools.product((-2.0, 0.3, 4.0), (-1.5, 0.4)):
+            value = lambda e, h: guessing_cell(e, k, n, h, 0.5).value
+            cell = guessing_cell(jnp.array(eta), k, n, jnp.array(g), 0.5)
+            p = 0.5 / (1 + np.exp(-g)) + (1 - 0.5 / (1 + np.exp(-g))) / (1 + np.exp(-eta))
+            np.testing.assert_allclose(cell.value, 3 * np.log(p) + 4 * np.log(1 - p), rtol=1e-12)
+            np.testing.assert_allclose(cell.eta, jax.grad(value)(eta, g), rtol=1e-10)
+            np.testing.assert_allclose(cell.g, jax.grad(value, 1)(eta, g), rtol=1e-10)
+            np.testing.assert_allclose(-cell.ee, jax.grad(jax.grad(value))(eta, g), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(-cell.eg, jax.grad(jax.grad(value), 1)(eta, g), rtol=1e-9)
+            np.testing.assert_allclose(-cell.gg, jax.grad(jax.grad(value, 1), 1)(eta, g), rtol=1e-9)
+        plain = plain_cell(jnp.array(0.7), k, n)
+        np.testing.assert_allclose(plain.value, 3 * 0.7 - 7 * np.log1p(np.exp(0.7)), rtol=1e-12)
+        # Expected curvature: at k = n p the observed one.
+        p = float(probability(0.7, 1.0, 0.0, 0.25))
+        mean = guessing_cell(jnp.array(0.7), 7 * p, 7.0, jnp.array(0.0), 0.5)
+        for observed, expected in ((mean.ee, mean.fisher_ee), (mean.eg, mean.fisher_eg), (mean.gg, mean.fisher_gg)):
+            np.testing.assert_allclose(observed, expected, rtol=1e-10)
+
+
+def test_gradient_of_the_joint_3pl_objective():
+    with jax.enable_x64(True):
+        rng = np.random.default_rng(2)
+        k = rng.integers(1, 5, (4, 3)).astype(float)
+        stat = Counts(jnp.stack([5 - k, jnp.asarray(k)], -1), jnp.ones(3), jnp.arange(2.0))
+        table = item_table(stat, keep_extreme=False)
+        model = JointModel(Gaussian(0.0, 1.0), 0.01, 0.1, True)
+        x = jnp.asarray(rng.normal(size=4)), jnp.asarray(rng.normal(size=(3, 3)) / 2)
+        gradient = jax.grad(lambda x: _pieces(model, table, x, 0.0)[0])(x)
+        pieces = _pieces(model, table, x, 0.0)[1]
+        for got, want in zip(pieces.gradient, gradient, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)

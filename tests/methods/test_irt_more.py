@@ -1,0 +1,123 @@
+"""Conditional maximum likelihood and the dynamic models."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import jaxrank as jr
+from jaxrank.models.fit import Status
+from tests.methods.test_irt_joint import E08
+from tests.oracles import golden
+
+
+@pytest.mark.parametrize("data", ["lsat6", "lsat7"])
+def test_conditional_lsat(data):
+    block = golden(f"04_irt_{data}")
+    R = np.repeat(np.array(block["input"]["patterns"]), np.array(block["input"]["counts"]), axis=0)
+    want = block["values"]["cml"]
+    fit = jr.fit(R, "rasch_cml", details=True, dtype="float64")
+    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty_sum0"], atol=1e-10)
+    np.testing.assert_allclose(fit.params["difficulty_se"], want["se_sum0"], atol=1e-10)
+    np.testing.assert_allclose(fit.params["log_likelihood"], want["loglik_conditional"], rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_conditional_sat12():
+    block = golden("04_irt_sat12")
+    R = np.array([[int(c) for c in row] for row in block["input"]["rows"]])
+    fit = jr.fit(R, "rasch_cml", dtype="float64")
+    np.testing.assert_allclose(fit.params["difficulty"], block["values"]["cml"]["difficulty_sum0"], atol=1e-9)
+
+
+def test_conditional_likelihood_of_many_trials_and_missing_cells():
+    rng = np.random.default_rng(0)
+    n = np.full((5, 4), 6)
+    n[2, 1] = 0
+    k = rng.binomial(n, np.linspace(0.3, 0.8, 5)[:, None])
+
+    def cost(b: np.ndarray) -> float:
+        total = 0.0
+        for right, trials in zip(k, n, strict=True):
+            symmetric = np.ones(1)
+            for m, count in enumerate(trials):
+                for _ in range(count):
+                    symmetric = np.convolve(symmetric, [1, np.exp(-b[m])])
+            total += right @ b + np.log(symmetric[right.sum()])
+        return total
+
+    best = minimize(cost, np.zeros(4), method="BFGS", options={"gtol": 1e-7})
+    data = jr.Responses.from_counts(k, n)
+    for dtype, tolerance in (("float64", 1e-6), ("float32", 1e-4)):
+        with pytest.warns(jr.errors.JaxrankWarning):
+            fit = jr.fit(data, "rasch_cml", dtype=dtype)
+        np.testing.assert_allclose(fit.params["difficulty"], best.x - best.x.mean(), atol=tolerance)
+        np.testing.assert_allclose(fit.params["log_likelihood"], -best.fun, rtol=tolerance)
+
+
+def conditional_estimate_exists(R: np.ndarray) -> bool:
+    """Fischer's condition, by closure of the graph of questions."""
+    m = R.shape[1]
+    edge = np.array([[np.any((R[:, i] == 1) & (R[:, j] == 0)) for j in range(m)] for i in range(m)])
+    for k, i in itertools.product(range(m), range(m)):
+        edge[i] |= edge[i, k] & edge[k]
+    return bool(np.all(edge | np.eye(m, dtype=bool)))
+
+
+def test_conditional_existence():
+    rng = np.random.default_rng(4)
+    verdicts = []
+    for _ in range(60):
+        R = rng.integers(0, 2, (4, 4))
+        if np.any(R.sum(0) == 0) or np.any(R.sum(0) == 4):
+            continue
+        fit = jr.fit(R, "rasch_cml", on_failure="return")
+        exists = conditional_estimate_exists(R)
+        assert (fit.status == Status.CONVERGED) == exists, R
+        verdicts.append(exists)
+    assert 5 < sum(verdicts) < len(verdicts) - 5
+
+
+def test_conditional_ranks_are_those_of_the_totals_and_extremes_are_finite():
+    rng = np.random.default_rng(5)
+    R = (rng.random((8, 9, 3)) < np.linspace(0.3, 0.7, 8)[:, None, None]).astype(int)
+    R[0], R[-1] = 0, 1
+    fit = jr.fit(R, "rasch_cml")
+    np.testing.assert_array_equal(fit.ranks, jr.fit(R, "avg").ranks)
+    assert np.all(np.isfinite(fit.scores))
+    np.testing.assert_array_equal(jr.fit(E08, "rasch_cml").ranks, [2, 1, 2])
+
+
+@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T3_5x6x5"])
+def test_dynamic_models(tensor):
+    block = golden("11b_tensor_oracles")["tensors"][tensor]
+    R, values = np.array(block["R"]), block["methods"]
+    for score in ("initial", "final", "gain", "mean"):
+        fit = jr.fit(R, "dynamic_irt_growth", score=score, dtype="float64")
+        np.testing.assert_allclose(fit.scores, values[f"dynamic_irt_growth_{score}"]["scores"], atol=1e-12)
+    np.testing.assert_allclose(fit.params["difficulty"], values["dynamic_irt_growth_initial"]["difficulty"], atol=1e-12)
+    fit = jr.fit(R, "dynamic_irt_state_space", dtype="float64")
+    np.testing.assert_allclose(fit.scores, values["dynamic_irt_state_space_final"]["scores"], atol=1e-12)
+    np.testing.assert_allclose(fit.params["path"], values["dynamic_irt_state_space_final"]["path"], atol=1e-12)
+
+
+def test_dynamic_models_follow_a_change():
+    rng = np.random.default_rng(6)
+    p = np.stack([np.linspace(0.2, 0.8, 40), np.linspace(0.8, 0.2, 40), np.full(40, 0.5)])
+    R = (rng.random((3, 12, 40)) < p[:, None, :]).astype(int)
+    for method in ("dynamic_irt_growth", "dynamic_irt_state_space"):
+        np.testing.assert_array_equal(jr.fit(R, method, score="gain").ranks, [1, 3, 2])
+        np.testing.assert_array_equal(jr.fit(R, method, score="initial").ranks, [3, 1, 2])
+        np.testing.assert_array_equal(jr.fit(R, method, score="final").ranks, [1, 3, 2])
+    with pytest.raises(jr.errors.OptionError):
+        jr.fit(R, "dynamic_irt_growth", score="best")
+
+
+def test_case_A08_growth_has_no_finite_optimum_for_all_equal_rows():
+    R = np.ones((3, 2, 2), int)
+    with pytest.raises(jr.errors.NoFiniteOptimumError):
+        jr.fit(R, "dynamic_irt_growth")
+    np.testing.assert_array_equal(jr.fit(R, "dynamic_irt_state_space").ranks, [1, 1, 1])

@@ -1,0 +1,129 @@
+"""Plots: Axes out, frames on request, names whole, nothing global."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+import jaxrank as jr  # noqa: E402
+from jaxrank.results.plots.canvas import spread  # noqa: E402
+from jaxrank.results.plots.hodge import cyclic_triads  # noqa: E402
+from jaxrank.results.tiers import inseparable, separated  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+
+LONG = "organisation/a-model-with-a-name-of-quite-unusual-length-2026-11-28-instruct-thinking"
+NAMES = [LONG, "$x_1$ & <b>", "c", "d"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_global() -> Iterator[None]:
+    before = dict(mpl.rcParams)
+    yield
+    assert dict(mpl.rcParams) == before
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def data() -> jr.Responses:
+    skill = np.array([0.8, 0.8, 0.5, 0.2])[:, None, None]
+    R = (np.random.default_rng(1).random((4, 12, 5)) < skill).astype(float)
+    R[3, 0] = np.nan
+    R[1] = R[0]  # identical models tie
+    return jr.Responses(R, NAMES)
+
+
+@pytest.fixture(scope="module")
+def sources(data: jr.Responses) -> dict[str, Any]:
+    rng = np.random.default_rng(2)
+    theta = rng.normal(size=(2, 100, 4)) + np.array([3.0, 2, 1, 0])
+    return {
+        "Result": jr.fit(data),
+        "Replicates": jr.bootstrap(data, "avg", 60),
+        "Convergence": jr.convergence(data, ["bayes", "avg"], 60),
+        "Posterior": jr.Posterior({"theta": theta}, tuple(NAMES), "bradley_terry", "nuts"),
+        "FitTable": jr.fit_all(data, ["bayes", "avg", "borda"]),
+    }
+
+
+CASES = [
+    (of, kind) for of, kinds in jr.plots.KINDS.items() for kind in kinds if kind not in ("items", "wright", "hodge")
+]
+
+
+@pytest.mark.parametrize(("of", "kind"), CASES)
+def test_every_plot_gives_axes_and_its_frame(sources: dict[str, Any], of: str, kind: str) -> None:
+    figure = Figure()
+    ax, frame = sources[of].plot(kind, figure, return_data=True)
+    assert isinstance(ax, Axes) and ax.figure is figure and len(frame) > 0
+    assert ax.get_title(loc="left")
+    figure.draw_without_rendering()
+    width, height = figure.bbox.size
+    for label in (*ax.get_yticklabels(), *ax.get_xticklabels()):
+        if label.get_text() in NAMES:
+            box = label.get_window_extent()
+            assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height, label.get_text()
+
+
+def test_models_with_items(data: jr.Responses) -> None:
+    fit = jr.fit(data, "rasch_map")
+    ax, frame = fit.plot("items", questions=[0, "question 3"], return_data=True)
+    assert len(frame) == 8 and frame["expected"].between(0, 1).all()
+    assert len(ax.figure.axes) == 1
+    _, frame = fit.plot("wright", return_data=True)
+    assert list(frame["kind"]).count("model") == 4
+    with pytest.raises(jr.errors.OptionError, match="no item parameters"):
+        jr.fit(data).plot("wright")
+
+
+def test_hodge_shares_add_up() -> None:
+    wins = np.array([[0, 6, 1], [2, 0, 6], [6, 2, 0.0]])
+    fit = jr.fit(jr.Comparisons.from_matrix(wins), "hodge_rank")
+    _, frame = fit.plot("hodge", return_data=True)
+    assert frame["share"].sum() == pytest.approx(1, abs=1e-5) and frame["share"][1] > 0.5
+    assert cyclic_triads(wins) == (1, 1)
+    assert cyclic_triads(np.triu(np.ones((4, 4)), 1)) == (0, 4)
+
+
+def test_battles_have_a_matrix() -> None:
+    battles = jr.Comparisons(["a", "a", "b"], ["b", "b", "c"], [1, 0.5, 1])
+    _, share = jr.plots.win_matrix(battles, return_data=True)
+    assert share.loc["a", "b"] == 0.75 and share.loc["b", "a"] == 0.25 and np.isnan(share.loc["a", "c"])
+    _, counts = jr.plots.win_matrix(battles, show="counts", return_data=True)
+    assert counts.loc["a", "b"] == 2
+
+
+def test_axes_of_the_user_are_used(sources: dict[str, Any]) -> None:
+    _, ax = plt.subplots()
+    assert sources["Result"].plot(ax=ax) is ax
+    assert isinstance(sources["Result"].plot(), Axes)
+    with pytest.raises(jr.errors.OptionError, match="has the plots"):
+        sources["Result"].plot("pie")
+    with pytest.raises(jr.errors.OptionError, match="ax must be"):
+        sources["Result"].plot(ax=3)
+
+
+def test_tiers_follow_from_separated_pairs(sources: dict[str, Any]) -> None:
+    for name in ("Result", "Replicates", "Posterior"):
+        source = sources[name]
+        above, tier = separated(source), jr.tiers(source)
+        assert not (above & above.T).any() and tier.min() == 1
+        for first, last in inseparable(source):
+            assert last > first
+    assert jr.tiers(sources["Result"])[0] == jr.tiers(sources["Result"])[1]  # the twins
+
+
+def test_spread_keeps_order_and_gaps() -> None:
+    places = spread([0.0, 0.1, 0.1, 5.0], 1.0, -1.0, 6.0)
+    assert (np.diff(places) >= 1 - 1e-12).all() and places[-1] == 5.0 and places[0] >= -1
+    assert spread([2.0, 1.0], 0.5).tolist() == [2.0, 1.0]

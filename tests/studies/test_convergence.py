@@ -1,0 +1,278 @@
+"""Convergence studies against brute force: every prefix of every replicate ranked on its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import jaxrank as jr
+from jaxrank.data.responses import Responses
+from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK
+from jaxrank.methods.pointwise import Average
+from jaxrank.resampling import as_scheme, draws
+from jaxrank.resampling.prefixes import FittedPrefixes, TablePrefixes, TotalPrefixes, cell_table
+from jaxrank.results.convergence import same_ranking, tau_with
+from jaxrank.studies.convergence import convergence
+
+N_REPLICATES = 12
+SHAPE = (4, 6, 7)
+
+
+def tensor(categories: int = 2, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rates = np.linspace(0.2, 0.8, SHAPE[0])[:, None, None]
+    return np.sum([rng.random(SHAPE) < rates for _ in range(categories - 1)], axis=0).astype(int)
+
+
+def drawn(R: np.ndarray, scheme: str, seed: int, b: int) -> np.ndarray:
+    i = np.asarray(as_scheme(scheme).draw(draws.replicate_key(jax.random.key(seed), b), b, R.shape, jnp.float32))
+    if i.ndim == 1:
+        return R[:, :, i]
+    return np.take_along_axis(R, np.broadcast_to(i, R.shape), axis=2)
+
+
+def brute_force(R: np.ndarray, method: object, scheme: str, seed: int, least: int) -> np.ndarray:
+    """Ranks (B, N, L); zeros for prefixes shorter than ``least``, where the method is undefined."""
+    out = np.zeros((N_REPLICATES, R.shape[2], R.shape[0]), int)
+    for b in range(N_REPLICATES):
+        data = drawn(R, scheme, seed, b)
+        for n in range(least, R.shape[2] + 1):
+            out[b, n - 1] = jr.fit(data[:, :, :n], method, dtype="float64", on_failure="return").ranks
+    return out
+
+
+def convergence_of(ranks: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    agrees = (ranks == reference).all(axis=2)
+    found = []
+    for row in agrees:
+        settled = [n for n in range(1, len(row)) if row[n - 1 :].all()]
+        found.append(min(settled, default=0))
+    return np.array(found)
+
+
+CASES = {
+    "avg": (Average(), TotalPrefixes, 1),
+    "pass_at_k": (PassAtK(k=3), TablePrefixes, 3),
+    "g_pass": (GPassAtKTau(k=3, tau=0.5), TablePrefixes, 3),
+    "mg_pass": (MGPassAtK(k=3), TablePrefixes, 3),
+    "bradley_terry_map": ("bradley_terry_map", FittedPrefixes, 1),
+}
+
+
+@pytest.mark.parametrize("scheme", ["trials", "trials_per_question", "independent", "subsample(7)"])
+@pytest.mark.parametrize("name", CASES)
+def test_convergence_is_what_single_fits_say(name: str, scheme: str) -> None:
+    if name not in ("avg", "pass_at_k") and scheme != "trials":
+        pytest.skip("one method of each kind suffices for the other schemes")
+    method, kind, least = CASES[name]
+    R = tensor()
+    con = convergence(R, {name: method}, N_REPLICATES, "self", seed=3, scheme=scheme, dtype="float64")
+    assert isinstance(con.works[name].prefixes, kind)
+    reference = jr.fit(R, method, dtype="float64").ranks
+    ranks = brute_force(R, method, scheme, 3, least)
+    np.testing.assert_array_equal(con.trajectory(name, 5)[least - 1 :], ranks[5, least - 1 :])
+    np.testing.assert_array_equal(con.converged_at(name), convergence_of(ranks, reference))
+    np.testing.assert_allclose(con.agreement(name), (ranks == reference).all(axis=2).mean(axis=0))
+    taus = np.array([[scipy.stats.kendalltau(-row, -reference).statistic for row in b] for b in ranks])
+    taus[:, : least - 1] = np.nan
+    defined = np.isfinite(taus).any(axis=0)
+    np.testing.assert_allclose(con.tau(name)[defined], np.nanmean(taus[:, defined], axis=0), atol=2e-6)
+    np.testing.assert_allclose(con.tau_sd(name)[defined], np.nanstd(taus[:, defined], axis=0), atol=2e-5)
+    np.testing.assert_allclose(con.tau_undefined(name), np.isnan(taus).mean(axis=0))
+
+
+def test_categories_and_weights_go_through_totals() -> None:
+    R = tensor(3)
+    methods = {"avg": Average(), "rubric": jr.methods.bayes.Bayes(w=[0.0, 0.3, 1.0])}
+    con = convergence(R, methods, N_REPLICATES, "self", seed=1)
+    for name, method in methods.items():
+        assert isinstance(con.works[name].prefixes, TotalPrefixes)
+        ranks = brute_force(R, method, "trials", 1, 1)
+        reference = jr.fit(R, method, dtype="float64").ranks
+        np.testing.assert_array_equal(con.converged_at(name), convergence_of(ranks, reference))
+
+
+def test_missing_cells_are_fitted() -> None:
+    R = tensor()
+    R[0, 0, 1] = R[2, 3, 4] = -1
+    con = convergence(R, {"avg": Average()}, N_REPLICATES, "self", seed=1, dtype="float64")
+    assert isinstance(con.works["avg"].prefixes, FittedPrefixes)
+    reference = jr.fit(R, Average(), dtype="float64").ranks
+    data = drawn(R, "trials", 1, 4)
+    wanted = [jr.fit(data[:, :, :n], Average(), dtype="float64").ranks for n in range(3, 8)]
+    np.testing.assert_array_equal(con.trajectory("avg", 4)[2:], wanted)
+    assert con.curves["avg"].reference.tolist() == reference.tolist()
+
+
+def test_table_is_the_methods_own_formula() -> None:
+    with jax.enable_x64(True):
+        table = np.asarray(cell_table(PassAtK(k=2), 5))
+    assert table[4, 2] == pytest.approx(1 - 3 / 10)
+    assert table[1, 1] == pytest.approx(1)
+    assert np.isnan(table[0]).all()  # one trial is fewer than k
+    assert np.isnan(table[2, 4:]).all()  # more successes than trials
+
+
+def test_pmf_cdf_and_means_add_up() -> None:
+    R = tensor(seed=2)
+    con = convergence(R, ["bayes", "pass_at_k"], 400, seed=0)
+    for m in con.methods:
+        n = con.converged_at(m)
+        pmf = con.pmf(m)
+        assert pmf.shape == (SHAPE[2],)
+        assert pmf.sum() == pytest.approx(1)
+        assert pmf[0] == con.not_converged(m) == np.mean(n == 0)
+        np.testing.assert_allclose(con.cdf(m)[-1], 1 - pmf[0])
+        assert con.mean(m) == pytest.approx(np.where(n == 0, SHAPE[2], n).mean())
+        assert con.mean(m, "drop") == pytest.approx(n[n > 0].mean())
+        worst = con.worst(m, 3)
+        assert np.where(n == 0, SHAPE[2], n)[worst[0]] == np.where(n == 0, SHAPE[2], n).max()
+        low, high = con.tau_band(m)
+        known = np.isfinite(con.tau(m))
+        assert np.all(low[known] <= con.tau(m)[known] + 1e-3)
+        assert np.all(con.tau(m)[known] <= high[known] + 2e-3)
+    assert len(con.to_frame()) == 2 * SHAPE[2]
+    assert list(con.summary_frame().method) == ["bayes", "pass_at_k"]
+
+
+def test_bands_are_quantiles() -> None:
+    R = tensor(seed=2)
+    con = convergence(R, {"avg": Average()}, 2000, seed=0)
+    with jax.enable_x64(True):
+        keys = jax.vmap(lambda b: draws.replicate_key(jax.random.key(0), b))(jnp.arange(2000))
+        scores = jax.vmap(lambda k: con.works["avg"].prefixes(k, 0)[0])(keys)
+    reference = con.curves["avg"].reference
+    tau = np.array([scipy.stats.kendalltau(row, -reference).statistic for row in np.asarray(scores)[:, 3]])
+    low, high = con.tau_band("avg", 0.9)
+    assert low[3] == pytest.approx(np.nanquantile(tau, 0.05, method="inverted_cdf"), abs=2e-3)
+    assert high[3] == pytest.approx(np.nanquantile(tau, 0.95, method="inverted_cdf"), abs=2e-3)
+
+
+def test_grid_of_a_few_prefixes() -> None:
+    R = tensor()
+    con = convergence(R, {"avg": Average()}, 100, grid=[2, 5])
+    whole = convergence(R, {"avg": Average()}, 100)
+    assert con.grid.tolist() == [2, 5, 7]
+    np.testing.assert_array_equal(con.tau("avg"), whole.tau("avg")[[1, 4, 6]])
+    np.testing.assert_array_equal(con.agreement("avg"), whole.agreement("avg")[[1, 4, 6]])
+    n, coarse = whole.converged_at("avg"), con.converged_at("avg")
+    assert set(coarse) <= {0, 2, 5}
+    assert np.all(coarse[(n > 0) & (n <= 2)] == 2)  # what settles early settles on any grid
+    assert np.all(coarse[(n > 0) & (n <= 5)] > 0)
+
+
+def test_references() -> None:
+    R = tensor()
+    gold = convergence(R, "pass_at_k", 50, "gold")
+    assert gold.curves["pass_at_k"].reference.tolist() == jr.fit(R, "bayes").ranks.tolist()
+    given = convergence(R, "pass_at_k", 50, jr.fit(R, "bayes").scores)
+    np.testing.assert_array_equal(given.converged_at("pass_at_k"), gold.converged_at("pass_at_k"))
+    with pytest.raises(OptionError, match='"gold", "self"'):
+        convergence(R, "avg", 10, "silver")
+    with pytest.raises(OptionError, match="4 finite scores"):
+        convergence(R, "avg", 10, [1.0, 2.0])
+
+
+def test_same_bits_for_any_chunk_and_resumed(tmp_path: Path) -> None:
+    R = tensor()
+    whole = convergence(R, ["bayes", "pass_at_k"], 600, chunk_size=10**6)
+    part = convergence(R, ["bayes", "pass_at_k"], 600, chunk_size=64, checkpoint=tmp_path)
+    files = sorted(tmp_path.glob("*/*.npz"))
+    files[0].unlink()
+    files[-1].unlink()
+    again = convergence(R, ["bayes", "pass_at_k"], 600, chunk_size=64, checkpoint=tmp_path)
+    for m in whole.methods:
+        for other in (part, again):
+            np.testing.assert_array_equal(other.curves[m].start, whole.curves[m].start)
+            np.testing.assert_array_equal(other.curves[m].tau_sum, whole.curves[m].tau_sum)
+            np.testing.assert_array_equal(other.curves[m].tau_histogram, whole.curves[m].tau_histogram)
+
+
+def test_study_shares_replicates_with_the_bootstrap() -> None:
+    from jaxrank.studies.replicates import bootstrap
+
+    R = tensor()
+    con = convergence(R, "avg", 20, seed=4)
+    rep = bootstrap(R, "avg", 20, seed=4)
+    for b in range(20):
+        np.testing.assert_array_equal(con.trajectory("avg", b)[-1], rep.ranks[b])
+
+
+def test_comparison_of_rankings_with_ties() -> None:
+    reference = jnp.array([1, 2, 2, 4], jnp.float32)
+    scores = jnp.array([[9.0, 5, 5, 1], [9, 5, 5.1, 1], [9, 9, 5, 1], [9, 5, 5 + 1e-7, 1], [jnp.nan, 5, 5, 1]])
+    got = same_ranking(scores, jnp.full(5, 1e-6), reference)
+    assert got.tolist() == [True, False, False, True, False]
+    taus = np.asarray(tau_with(scores, jnp.full(5, 1e-6), reference))
+    wanted = [
+        scipy.stats.kendalltau(row, [4, 2, 2, 1]).statistic
+        for row in ([4, 2, 2, 1], [9, 5, 5.1, 1], [9, 9, 5, 1], [4, 2, 2, 1])
+    ]
+    np.testing.assert_allclose(taus[:4], wanted, atol=1e-6)
+    assert np.isnan(taus[4])
+
+
+def test_refusals() -> None:
+    R = tensor()
+    with pytest.raises(OptionError, match="does not draw one trial after the other"):
+        convergence(R, "avg", 10, scheme="questions")
+    with pytest.raises(OptionError, match=r"use subsample\(7\)"):
+        convergence(R, "avg", 10, scheme="subsample(3)")
+    with pytest.raises(UnsupportedDataError, match="counts only"):
+        convergence(Responses.from_counts(R.sum(2), 7), "avg", 10)
+    with pytest.raises(UnsupportedDataError, match="battles have none"):
+        convergence(jr.Comparisons([0, 1], [1, 0], [1, 1]), "bradley_terry", 10)
+    with pytest.raises(OptionError, match="grid"):
+        convergence(R, "avg", 10, grid=[0, 3])
+    con = convergence(R, "avg", 10, tau=False)
+    with pytest.raises(OptionError, match="tau=False"):
+        con.tau("avg")
+    with pytest.raises(OptionError, match="is not in this study"):
+        con.pmf("bayes")
+    with pytest.raises(OptionError, match="not between 0 and 9"):
+        con.trajectory("avg", 10)
+
+
+def test_case_K04_prefixes_share_one_compilation(caplog: pytest.LogCaptureFixture) -> None:
+    """Rankings of R[:, :m, :n] for all m and n: prefixes are a mapped axis, questions are weights."""
+    R = np.random.default_rng(0).integers(0, 2, (5, 6, 8))
+    convergence(R, ["avg", "bradley_terry_map"], 40, chunk_size=64)
+    with jax.log_compiles(), caplog.at_level("WARNING", logger="jax._src.interpreters.pxla"):
+        convergence(1 - R, ["avg", "bradley_terry_map"], 90, seed=1, chunk_size=64)
+    compiled = [r.message for r in caplog.records if "Compiling" in r.message and "_blocks" in r.message]
+    assert not compiled, compiled
+
+
+def test_model_pools_are_what_single_fits_say() -> None:
+    from jaxrank.studies.pools import model_pools
+
+    R = np.random.default_rng(1).integers(0, 2, (6, 8, 5))
+    greedy = np.random.default_rng(2).integers(0, 2, (6, 8, 1))
+    pools = model_pools(
+        R, ["avg", "bradley_terry_map", "bradley_terry_luce_map", "bayes_greedy"], 4, 10, R0=greedy, dtype="float64"
+    )
+    assert pools.members.shape == (10, 4)
+    for b in (0, 9):
+        i = pools.members[b]
+        assert len(set(i.tolist())) == 4
+        gold = jr.fit(R[i], "bayes", dtype="float64").ranks
+        for m in pools.methods:
+            extra = {"R0": greedy[i]} if m == "bayes_greedy" else {}
+            own = jr.fit(R[i], m, dtype="float64", **extra).ranks
+            ranks = [jr.fit(R[i][:, :, n], m, dtype="float64", **extra).ranks for n in range(5)]
+            with np.errstate(all="ignore"):
+                against_gold = np.nanmean([scipy.stats.kendalltau(-r, -gold).statistic for r in ranks])
+                against_own = np.nanmean([scipy.stats.kendalltau(-r, -own).statistic for r in ranks])
+            assert pools.gold[m][b] == pytest.approx(against_gold, abs=1e-6)
+            assert pools.own[m][b] == pytest.approx(against_own, abs=1e-6)
+    frame = pools.to_frame()
+    assert list(frame.method) == list(pools.methods)
+    assert max(pools.best().values()) <= 1
+    with pytest.raises(OptionError, match="between 2 and the number of models"):
+        model_pools(R, "avg", 7)
