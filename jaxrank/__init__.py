@@ -9,8 +9,9 @@ from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.methods.catalogue import catalogue, entries
 from jaxrank.models import priors
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
+from jaxrank.numerics.status import Status
 from jaxrank.reports import report
 from jaxrank.results import plots
 from jaxrank.results.convergence import Convergence
@@ -77,3 +78,7 @@ __all__ = [
     "top_k_overlap",
     "weighted_tau",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_number
 from jaxrank.models.ranker import Entry, Ranker, number
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.shortcut import shortcut
 from jaxrank.numerics.solve.stationary import log_stationary_distribution
+from jaxrank.numerics.status import Status
 
 
 class AlphaRank(Ranker):

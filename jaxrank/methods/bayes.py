@@ -11,9 +11,10 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, NeedsPrior, Ranker, choice, number
 from jaxrank.numerics.dirichlet import dirichlet_moments, prior_counts
+from jaxrank.numerics.status import Status
 
 
 class Bayes(Ranker, NeedsPrior, HasStandardErrors, ChecksData):

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice, check_number
 from jaxrank.models.ranker import Entry, Ranker, choice, number
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, stationary_distribution
+from jaxrank.numerics.status import Status
 
 TIES = ("ignore", "half")
 

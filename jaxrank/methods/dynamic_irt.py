@@ -11,12 +11,13 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts, Sequence
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.ranker import Entry, Explains, Ranker, choice, number
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
+from jaxrank.numerics.status import Status
 
 SCORES = ("initial", "final", "mean", "gain")
 

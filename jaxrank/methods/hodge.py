@@ -8,11 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import check_choice, check_number
 from jaxrank.models.ranker import Entry, Ranker, choice, number
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.hodge import harmonic_part, potentials
+from jaxrank.numerics.status import Status
 
 STATS = ("binary", "log_odds")
 WEIGHTS = ("total", "decisive", "uniform")

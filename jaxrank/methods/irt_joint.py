@@ -10,13 +10,14 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.joint import JointModel, fit_joint
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.table import explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.priors import Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, Explains, Ranker, choice, number
+from jaxrank.numerics.status import Status
 
 
 class TwoParameter(Ranker, Explains):

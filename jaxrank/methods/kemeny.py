@@ -11,12 +11,13 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.models.fit import Fit, Status, rounding_resolution
+from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.preferences import TIE_POLICIES, Preferences, check_option, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker, choice, number
 from jaxrank.numerics.graph import levels
 from jaxrank.numerics.solve.linear_order import MAX_ITEMS, best_orders
 from jaxrank.numerics.solve.linear_order_host import all_best_orders, chain_levels
+from jaxrank.numerics.status import Status
 
 
 class KemenyYoung(Ranker):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.likelihood import maximise
 from jaxrank.models.options import check_number
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
@@ -19,6 +19,7 @@ from jaxrank.models.ranker import Entry, Ranker, choice, number
 from jaxrank.numerics.chains import ess_mean, r_hat
 from jaxrank.numerics.sampling import nuts
 from jaxrank.numerics.solve.newton import Newton
+from jaxrank.numerics.status import Status
 
 MAX_R_HAT, MIN_ESS = 1.05, 100.0
 

@@ -7,11 +7,12 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Entry, Ranker, choice
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.equilibrium import HIGHEST, max_entropy_equilibrium
+from jaxrank.numerics.status import Status
 
 SCORES = ("vs_equilibrium", "advantage_vs_equilibrium")
 

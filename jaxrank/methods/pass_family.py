@@ -14,9 +14,10 @@ from jaxtyping import Array, Float
 from jaxrank.data.responses import name_list
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
-from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.ranker import ChecksData, Entry, Ranker, number
 from jaxrank.numerics import hypergeometric
+from jaxrank.numerics.status import Status
 
 
 class TriesMetric(Ranker, ChecksData):

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import HIGHEST, Counts
-from jaxrank.models.fit import Fit, Status, exact_fit
+from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.numerics.status import Status
 
 
 class Average(Ranker, HasStandardErrors):

@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.rasch import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.priors import Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, Explains, HasStandardErrors, Ranker, choice
+from jaxrank.numerics.status import Status
 
 
 class Rasch(Ranker, HasStandardErrors, Explains):

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.conditional import conditional_covariance, fit_conditional, weighted_likelihood_ability
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.table import conditional_existence, item_table, reported_difficulty
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.numerics.status import Status
 
 
 class RaschConditional(Ranker, HasStandardErrors):

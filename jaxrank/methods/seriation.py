@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Entry, Ranker, choice
 from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.status import Status
 
 COMPARISONS = ("prob_diff", "sign")
 HIGHEST = jax.lax.Precision.HIGHEST

@@ -7,10 +7,11 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import Entry, Ranker, choice
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, perron_vector, stationary_distribution
+from jaxrank.numerics.status import Status
 
 
 class Spectral(Ranker):

@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import check_number
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.numerics.status import Status
 
 _FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
 _FAR = 3.0

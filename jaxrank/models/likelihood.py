@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.solve.lanes import lanes
 from jaxrank.numerics.solve.linear import inverse_spd, solve_spd, solve_spd_lanes
 from jaxrank.numerics.solve.newton import Near, Newton, Solution
+from jaxrank.numerics.status import Status
 
 
 class Likelihood(eqx.Module):

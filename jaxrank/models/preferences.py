@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
+from jaxrank.numerics.status import Status
 
 TIE_POLICIES = ("ignore", "half")
 _BITS = 17  # kept of fractional multiplicities, counted from their total

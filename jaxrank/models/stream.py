@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.numerics.ranks import tie_heads
+from jaxrank.numerics.status import Status
 
 TIES = ("skip", "draw", "correct_draw_only")
 ORDERS = ("stream", "shuffled")

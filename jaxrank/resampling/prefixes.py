@@ -19,8 +19,9 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Status, rounding_resolution
+from jaxrank.models.fit import rounding_resolution
 from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Trials
 from jaxrank.resampling.sources import TrialSource, make_source

@@ -20,8 +20,9 @@ from jaxrank.data.statistics import HIGHEST, Counts
 from jaxrank.methods.bayes import Bayes
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
 from jaxrank.methods.pointwise import Average
-from jaxrank.models.fit import Fit, Status, rounding_resolution
+from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials
 from jaxrank.resampling.work import Work, block_size, kept_of

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.models.fit import Status
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.status import Status
 from jaxrank.resampling.work import Kept
 
 _ROWS = 256  # replicates ranked at a time; their (rows, L, L) comparisons stay in the cache

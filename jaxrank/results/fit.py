@@ -18,10 +18,11 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.covariance import COVARIANCES, score_covariance
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import Explains, HasStandardErrors, Ranker
 from jaxrank.numerics.ranks import RankMethod, rank_scores
+from jaxrank.numerics.status import Status
 from jaxrank.results import storage
 from jaxrank.results.tables import render
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from jaxrank.data.responses import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
-from jaxrank.models.fit import Status
 from jaxrank.numerics.ranks import kendall_tau
+from jaxrank.numerics.status import Status
 from jaxrank.resampling.tally import Tally, ranks_of
 from jaxrank.resampling.work import Kept
 from jaxrank.results import storage

@@ -31,8 +31,9 @@ from jaxrank.errors import (
     UnsupportedDataError,
 )
 from jaxrank.methods import catalogue
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import ChecksData, NeedsPrior, Ranker
+from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
 
 _ERRORS = {

@@ -14,9 +14,9 @@ from jaxrank.data.order_statistic import Orders
 from jaxrank.data.weights import Weights
 from jaxrank.errors import DataError, NoFiniteOptimumError, UnsupportedDataError
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
-from jaxrank.models.fit import Status
 from jaxrank.models.setwise.choices import choices
 from jaxrank.models.setwise.likelihoods import LuceLikelihood
+from jaxrank.numerics.status import Status
 from tests.oracles import golden
 
 

@@ -14,7 +14,7 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import DataError, OptionError
 from jaxrank.evaluation.decisions import rank_with_intervals, ranking_confidence
 from jaxrank.methods.bayes import Bayes
-from jaxrank.models.fit import Status
+from jaxrank.numerics.status import Status
 from tests.oracles import golden
 
 

@@ -20,8 +20,9 @@ import jaxrank as jr
 from jaxrank.data.statistics import Sequence
 from jaxrank.data.weights import Weights, unit_of
 from jaxrank.errors import JaxrankError
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
 from jaxrank.numerics.ranks import rank_scores, tie_heads
+from jaxrank.numerics.status import Status
 from jaxrank.studies.fit import as_key, prepare
 from tests.problems import N_QUESTIONS, N_TRIALS, OTHER_SHAPES, SAME_SHAPE, SLOW_SHAPES, graded, missing
 

@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 
 import jaxrank as jr
 from jaxrank.errors import NoFiniteOptimumError, OptionError
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.equilibrium import max_entropy_equilibrium
 from jaxrank.numerics.solve.hodge import harmonic_part, potentials
 from jaxrank.numerics.solve.stationary import (
@@ -20,6 +19,7 @@ from jaxrank.numerics.solve.stationary import (
     perron_vector,
     stationary_distribution,
 )
+from jaxrank.numerics.status import Status
 from tests.oracles import golden
 
 MATRICES = (

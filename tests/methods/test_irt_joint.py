@@ -14,11 +14,11 @@ import jaxrank as jr
 from jaxrank.data.statistics import Counts
 from jaxrank.methods.irt_joint import TwoParameter
 from jaxrank.methods.rasch import Rasch
-from jaxrank.models.fit import Status
 from jaxrank.models.irt.cells import guessing_cell, plain_cell, probability
 from jaxrank.models.irt.joint import JointModel, _pieces
 from jaxrank.models.irt.table import item_table, joint_existence
 from jaxrank.models.priors import Cauchy, Flat, Gaussian, Laplace
+from jaxrank.numerics.status import Status
 from tests.oracles import golden
 
 E01 = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])

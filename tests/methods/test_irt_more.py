@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import jaxrank as jr
-from jaxrank.models.fit import Status
+from jaxrank.numerics.status import Status
 from tests.methods.test_irt_joint import E08
 from tests.oracles import golden
 

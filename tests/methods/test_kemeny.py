@@ -14,11 +14,11 @@ import jaxrank as jr
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import ConvergenceError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.fit import Status
 from jaxrank.models.preferences import preferences
 from jaxrank.numerics.solve import linear_order_host
 from jaxrank.numerics.solve.linear_order import best_orders
 from jaxrank.numerics.solve.linear_order_host import all_best_orders, chain_levels, condorcet_components
+from jaxrank.numerics.status import Status
 from tests.oracles import golden, shared
 
 SMALL = ["tennessee", "cycle3", "condorcet60", "condorcet81", "schulze45", "schulze_vs_ranked_pairs"]

@@ -15,9 +15,9 @@ from jaxrank.data.statistics import Events
 from jaxrank.data.weights import Weights
 from jaxrank.errors import NoFiniteOptimumError
 from jaxrank.methods.luce import BradleyTerryLuce, DavidsonLuce
-from jaxrank.models.fit import Status
 from jaxrank.models.setwise.choices import choices, set_totals
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
+from jaxrank.numerics.status import Status
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric
 from tests.oracles import golden
 

@@ -16,8 +16,8 @@ import jaxrank as jr
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
-from jaxrank.models.fit import Status
 from jaxrank.numerics import hypergeometric
+from jaxrank.numerics.status import Status
 from tests.oracles import golden
 
 METRICS = {"pass_at_k": PassAtK, "pass_hat_k": PassHatK, "mg": MGPassAtK}

@@ -16,8 +16,8 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.methods.catalogue import entry as catalogue_entry
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.quadrature import GaussHermite
+from jaxrank.numerics.status import Status
 from tests.oracles import shared
 
 RENAMED = {"dynamic_irt": "dynamic_irt_linear"}

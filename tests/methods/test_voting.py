@@ -17,10 +17,10 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.methods import majority
 from jaxrank.methods.catalogue import entries, make
-from jaxrank.models.fit import Status
 from jaxrank.models.preferences import preferences
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.paths import widest_paths
+from jaxrank.numerics.status import Status
 from tests.oracles import golden, shared
 
 FAMILIES = ("voting", "condorcet", "elimination", "majority", "kemeny")

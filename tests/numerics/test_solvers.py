@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.lbfgs import LBFGS
 from jaxrank.numerics.solve.linear import inverse_spd, solve_spd
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.slots import loop
+from jaxrank.numerics.status import Status
 
 
 def logistic(y, scale=1.0):

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 import jaxrank as jr  # noqa: E402
 from jaxrank.results.plots.canvas import spread  # noqa: E402
-from jaxrank.results.plots.hodge import cyclic_triads  # noqa: E402
+from jaxrank.results.plots.hodge_parts import cyclic_triads  # noqa: E402
 from jaxrank.results.tiers import inseparable, separated  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")

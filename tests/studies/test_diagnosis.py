@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from jaxrank.models.fit import Status
+from jaxrank.numerics.status import Status
 from jaxrank.studies.diagnosis import PROBLEM, diagnose
 
 RNG = np.random.default_rng(5)

@@ -17,7 +17,7 @@ from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UndefinedScoreError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.fit import Status
+from jaxrank.numerics.status import Status
 from jaxrank.resampling import SCHEMES, as_scheme, draws
 from jaxrank.resampling.engine import chunk_size, replicate
 from jaxrank.resampling.schemes import Trials

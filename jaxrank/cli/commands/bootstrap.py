@@ -49,7 +49,7 @@ def bootstrap(
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.models.fit import Status
+    from jaxrank.numerics.status import Status
     from jaxrank.results.replicates import Replicates
     from jaxrank.studies.replicates import bootstrap as study
 

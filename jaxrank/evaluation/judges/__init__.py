@@ -8,7 +8,7 @@ from jaxrank.evaluation.judges.baselines import (
     plug_in_scores,
     prediction_powered,
 )
-from jaxrank.evaluation.judges.identifiability import Identifiability, identifiability, relative_volumes
+from jaxrank.evaluation.judges.identification import Identifiability, identifiability, relative_volumes
 from jaxrank.evaluation.judges.inference import JudgePosterior, infer, sensitivity
 from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior
 from jaxrank.evaluation.judges.scores import level_counts, split_own

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.errors import DataError, JaxrankWarning, OptionError
-from jaxrank.evaluation.scaling.arise import arise, arise_samples, falling_share, scaling_metric
+from jaxrank.evaluation.scaling.arise_score import arise, arise_samples, falling_share, scaling_metric
 from jaxrank.resampling.draws import integers, replicate_key
 
 _BLOCK = 64

@@ -9,13 +9,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.models.fit import Status
 from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
+from jaxrank.numerics.status import Status
 
 
 class JointModel(eqx.Module):

@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, Status
+from jaxrank.models.fit import Fit
+from jaxrank.numerics.status import Status
 
 
 class ItemTable(eqx.Module):

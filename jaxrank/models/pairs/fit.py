@@ -14,13 +14,14 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxrank.data.responses import name_list
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, HasStandardErrors, StartsNear
 from jaxrank.numerics.graph import dominance_levels, reachability, strong_components
 from jaxrank.numerics.solve.newton import Near, Solution
+from jaxrank.numerics.status import Status
 
 SEPARATION = ("raise", "nan", "extend")
 

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.statistics import HIGHEST
-from jaxrank.models.fit import Status
 from jaxrank.numerics.graph import reachability, strongly_connected
+from jaxrank.numerics.status import Status
 
 
 class Choices(NamedTuple):

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.responses import name_list
 from jaxrank.data.statistics import HIGHEST
-from jaxrank.models.fit import Fit, Status, solver_resolution
+from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, StartsNear
@@ -21,6 +21,7 @@ from jaxrank.models.setwise.choices import Choices, choices, gate, joint, orders
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.newton import Near, Newton, Solution
+from jaxrank.numerics.status import Status
 
 
 class SetwiseModel(Explains, StartsNear):

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.slots import loop
+from jaxrank.numerics.status import Status
 
 _GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
 

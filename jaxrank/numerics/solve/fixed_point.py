@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.newton import Solution
+from jaxrank.numerics.status import Status
 
 
 class FixedPoint(eqx.Module):

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.newton import Solution
+from jaxrank.numerics.status import Status
 
 
 class LBFGS(eqx.Module):

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.models.fit import Status
 from jaxrank.numerics.solve.linear import solve_spd
+from jaxrank.numerics.status import Status
 
 _NEAR = 4.0  # a chord step this many tolerances long leaves a Newton step within tolerance
 _CONTRACTION = 0.5  # a longer step than this part of the one before: too far away for chords

@@ -13,20 +13,20 @@ from typing import Any
 
 from jaxrank.errors import OptionError
 from jaxrank.results.plots.agreement_matrix import agreement
-from jaxrank.results.plots.bump import bump
+from jaxrank.results.plots.bump_chart import bump
 from jaxrank.results.plots.chains import chain_ranks, effective_size, trace
 from jaxrank.results.plots.convergence_at_n import convergence
-from jaxrank.results.plots.hodge import hodge
-from jaxrank.results.plots.item_curves import item_curves
-from jaxrank.results.plots.leaderboard import leaderboard
-from jaxrank.results.plots.pass_curves import pass_curves
-from jaxrank.results.plots.rank_distribution import rank_distribution
-from jaxrank.results.plots.response_matrix import response_matrix
-from jaxrank.results.plots.superiority import superiority
-from jaxrank.results.plots.tau_curve import tau_curve
+from jaxrank.results.plots.hodge_parts import hodge
+from jaxrank.results.plots.items import item_curves
+from jaxrank.results.plots.pass_by_k import pass_curves
+from jaxrank.results.plots.rank_shares import rank_distribution
+from jaxrank.results.plots.ranking_chart import leaderboard
+from jaxrank.results.plots.responses import response_matrix
+from jaxrank.results.plots.superiority_matrix import superiority
+from jaxrank.results.plots.tau_by_n import tau_curve
 from jaxrank.results.plots.tier_lines import tiers
-from jaxrank.results.plots.win_matrix import win_matrix
-from jaxrank.results.plots.wright_map import wright_map
+from jaxrank.results.plots.wins import win_matrix
+from jaxrank.results.plots.wright import wright_map
 
 __all__ = [
     "KINDS",

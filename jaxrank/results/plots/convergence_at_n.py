@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxrank.errors import OptionError
 from jaxrank.results.plots.canvas import SMALL, bare, layered, legend, make_axes, result_of, text_width, write_caption
-from jaxrank.results.plots.tau_curve import REFERENCES, whole_numbers
+from jaxrank.results.plots.tau_by_n import REFERENCES, whole_numbers
 from jaxrank.results.plots.views import size_of
 
 SHOWS = ("both", "cdf", "pmf")

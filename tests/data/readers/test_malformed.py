@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import jaxrank as jr
 from jaxrank.errors import JaxrankError, OptionError, UnsupportedDataError
-from jaxrank.models.fit import Status
+from jaxrank.numerics.status import Status
 
 # Few shapes, so that few programs are compiled.
 USUAL = st.sampled_from([(3, 4, 2), (3, 4), (3, 4, 1)])

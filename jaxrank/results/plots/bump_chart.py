@@ -20,7 +20,7 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
-from jaxrank.results.plots.tau_curve import whole_numbers
+from jaxrank.results.plots.tau_by_n import whole_numbers
 from jaxrank.results.plots.views import size_of
 
 COLOURED = 8

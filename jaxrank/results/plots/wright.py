@@ -19,7 +19,7 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
-from jaxrank.results.plots.item_curves import item_parameters
+from jaxrank.results.plots.items import item_parameters
 from jaxrank.results.plots.views import size_of
 
 _NAME_ROW = 0.17
