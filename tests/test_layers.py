@@ -113,6 +113,19 @@ def test_no_import_cycles() -> None:
         visit(module, ())
 
 
+def test_results_import_no_plot() -> None:
+    """Plots register themselves in ``results/drawing.py``: they import results, and never the reverse."""
+    plots = "jaxrank.results.plots"
+    back = [
+        f"{module} imports {name}"
+        for module, tree in TREES.items()
+        if room(module) <= ROOMS.index("results") and not module.startswith(plots)
+        for name in imports(tree, lazy=True)
+        if name.startswith(plots)
+    ]
+    assert not back, "\n".join(back)
+
+
 def test_files_of_methods_never_import_each_other() -> None:
     families = {name for name in FILES if name.startswith("jaxrank.methods.") and _has_entries(TREES[name])}
     assert len(families) > 20

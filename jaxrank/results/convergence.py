@@ -26,6 +26,7 @@ from jaxrank.resampling import draws
 from jaxrank.resampling.prefixes import Prefixes
 from jaxrank.resampling.work import Work, block_size
 from jaxrank.results import storage
+from jaxrank.results.drawing import draw
 from jaxrank.results.tables import render
 
 TAU_BINS = 2000  # of the histogram of tau from -1 to 1, for bands
@@ -209,9 +210,7 @@ class Convergence:
     def plot(self, kind: str = "tau", ax: Any = None, **options: Any) -> Any:
         """Draw the study: "tau" (agreement against n), "convergence" (pmf and cdf of convergence@n) or "bump" (ranks
         against n); options as the function of `jaxrank.plots` takes them. Returns the Axes."""
-        from jaxrank.results.plots import draw
-
-        return draw(self, "Convergence", kind, ax, options)
+        return draw(self, kind, ax, options)
 
     def save(self, path: str | os.PathLike) -> Path:
         """Write the study to ``.npz`` (`jaxrank.load` reads it back whole; grid, models, methods and the arrays of each

@@ -24,6 +24,7 @@ from jaxrank.models.ranker import Explains, HasStandardErrors, Ranker
 from jaxrank.numerics.ranks import RankMethod, rank_scores
 from jaxrank.numerics.status import Status
 from jaxrank.results import storage
+from jaxrank.results.drawing import draw
 from jaxrank.results.tables import render
 
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
@@ -178,9 +179,7 @@ class Result:
         """Draw the result: "leaderboard", "tiers", "superiority" (methods with standard errors), "wins", "responses",
         "pass", "items" and "wright" (Rasch models and their kin), "hodge"; options as the function of `jaxrank.plots`
         takes them. Returns the Axes."""
-        from jaxrank.results.plots import draw
-
-        return draw(self, "Result", kind, ax, options)
+        return draw(self, kind, ax, options)
 
     def precision(self) -> Any:
         """The context in which the fit was made: 64-bit where its scores are."""

@@ -13,6 +13,7 @@ import numpy as np
 from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.numerics.chains import ess_bulk, ess_mean, ess_tail, r_hat
 from jaxrank.posteriors import checks, files
+from jaxrank.results.drawing import draw
 
 MAX_R_HAT, MIN_ESS = 1.01, 400.0
 
@@ -227,9 +228,7 @@ class Posterior:
     def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
         """Draw the posterior: "leaderboard", "ranks", "tiers", "superiority", or the sampler: "trace", "chain_ranks",
         "ess"; options as the function of `jaxrank.plots` takes them. Returns the Axes."""
-        from jaxrank.results.plots import draw
-
-        return draw(self, "Posterior", kind, ax, options)
+        return draw(self, kind, ax, options)
 
     def to_arviz(self, checks: bool = True) -> Any:
         """An ArviZ ``DataTree``: posterior, sample_stats, observed_data, constant_data and, with ``checks``,

@@ -18,6 +18,7 @@ from jaxrank.numerics.status import Status
 from jaxrank.resampling.tally import Tally, ranks_of
 from jaxrank.resampling.work import Kept
 from jaxrank.results import storage
+from jaxrank.results.drawing import draw
 from jaxrank.results.fit import Result
 from jaxrank.results.tables import render
 
@@ -128,9 +129,7 @@ class Study:
     def plot(self, kind: str = "ranks", ax: Any = None, **options: Any) -> Any:
         """Draw the study: "ranks" (how often each model has each rank), "leaderboard", "tiers" or "superiority";
         options as the function of `jaxrank.plots` takes them. Returns the Axes."""
-        from jaxrank.results.plots import draw
-
-        return draw(self, "Replicates", kind, ax, options)
+        return draw(self, kind, ax, options)
 
     def _interval_columns(self) -> dict[str, np.ndarray]:
         return {}

@@ -18,7 +18,8 @@ from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, UnknownMet
 from jaxrank.methods import catalogue
 from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.ranks import kendall_tau, rank_scores
-from jaxrank.results import storage
+from jaxrank.results import plots, storage
+from jaxrank.results.drawing import draw, register
 from jaxrank.results.fit import Result
 from jaxrank.results.tables import render
 from jaxrank.studies.fit import as_data, as_key, compile_together, method_name, precision, prepare, read_statistic, run
@@ -87,9 +88,7 @@ class FitTable:
     def plot(self, kind: str = "agreement", ax: Any = None, **options: Any) -> Any:
         """Draw the agreement of the methods, a heat map of tau-b; options as `jaxrank.plots.agreement`. Returns the
         Axes."""
-        from jaxrank.results.plots import draw
-
-        return draw(self, "FitTable", kind, ax, options)
+        return draw(self, kind, ax, options)
 
     def __repr__(self) -> str:
         return f"FitTable({len(self.results)} methods, {len(self.skipped)} not run, {len(self.models)} models)"
@@ -142,13 +141,15 @@ class Agreement:
 
     def plot(self, kind: str = "agreement", ax: Any = None, **options: Any) -> Any:
         """Draw the matrix of tau-b; options as `jaxrank.plots.agreement`. Returns the Axes."""
-        from jaxrank.results.plots import draw
-
-        return draw(self, "FitTable", kind, ax, options)
+        return draw(self, kind, ax, options)
 
     def __repr__(self) -> str:
         n_methods, n_orders = len(self.methods), len(self.groups)
         return f"Agreement({n_methods} methods in {n_orders} distinct orders, {len(self.models)} models)"
+
+
+register(FitTable, {"agreement": plots.agreement})
+register(Agreement, {"agreement": plots.agreement})
 
 
 def fit_all(

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 import jaxrank as jr  # noqa: E402
+from jaxrank.results import drawing  # noqa: E402
 from jaxrank.results.plots.canvas import spread  # noqa: E402
 from jaxrank.results.plots.hodge_parts import cyclic_triads  # noqa: E402
 from jaxrank.results.tiers import inseparable, separated  # noqa: E402
@@ -57,7 +58,10 @@ def sources(data: jr.Responses) -> dict[str, Any]:
 
 
 CASES = [
-    (of, kind) for of, kinds in jr.plots.KINDS.items() for kind in kinds if kind not in ("items", "wright", "hodge")
+    (of, kind)
+    for of in ("Result", "Replicates", "Convergence", "Posterior", "FitTable")
+    for kind in drawing.kinds_of(getattr(jr, of))
+    if kind not in ("items", "wright", "hodge")
 ]
 
 
@@ -101,6 +105,24 @@ def test_battles_have_a_matrix() -> None:
     assert share.loc["a", "b"] == 0.75 and share.loc["b", "a"] == 0.25 and np.isnan(share.loc["a", "c"])
     _, counts = jr.plots.win_matrix(battles, show="counts", return_data=True)
     assert counts.loc["a", "b"] == 2
+
+
+def test_a_class_draws_itself_once_its_plots_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subclass has the plots of the class it comes from; a class without plots says so."""
+    monkeypatch.setattr(drawing, "KINDS", dict(drawing.KINDS))
+
+    class Ranking:
+        pass
+
+    class Other(Ranking):
+        pass
+
+    with pytest.raises(jr.errors.OptionError, match="a Other has no plots"):
+        drawing.draw(Other(), None, None, {})
+    drawing.register(Ranking, {"bars": lambda source, ax, width=1: (source, ax, width)})
+    source = Other()
+    assert drawing.draw(source, None, "axes", {"width": 2}) == (source, "axes", 2)
+    assert drawing.kinds_of(jr.Summary) == drawing.kinds_of(jr.Replicates) != {}
 
 
 def test_axes_of_the_user_are_used(sources: dict[str, Any]) -> None:

@@ -2,16 +2,16 @@
 
 ``ax`` is Axes of yours, an empty ``matplotlib.figure.Figure`` (which gets a size that fits), or None for a new pyplot
 figure. Nothing is shown, saved or set globally. Results draw themselves by `Result.plot`, `Replicates.plot`,
-`Convergence.plot`, `Posterior.plot` and `FitTable.plot`, with ``kind=`` one of `KINDS`. matplotlib is the extra
-``jaxrank[plot]``, imported when the first plot is drawn.
+`Convergence.plot`, `Posterior.plot` and `FitTable.plot`, with ``kind=`` a name under which a function below is
+registered for their class in `jaxrank.results.drawing`. matplotlib is the extra ``jaxrank[plot]``, imported when the
+first plot is drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from jaxrank.errors import OptionError
+from jaxrank.results.convergence import Convergence
+from jaxrank.results.drawing import Drawer, register
+from jaxrank.results.fit import Result
 from jaxrank.results.plots.agreement_matrix import agreement
 from jaxrank.results.plots.bump_chart import bump
 from jaxrank.results.plots.chains import chain_ranks, effective_size, trace
@@ -27,14 +27,14 @@ from jaxrank.results.plots.tau_by_n import tau_curve
 from jaxrank.results.plots.tier_lines import tiers
 from jaxrank.results.plots.wins import win_matrix
 from jaxrank.results.plots.wright import wright_map
+from jaxrank.results.posterior import Posterior
+from jaxrank.results.replicates import Study
 
 __all__ = [
-    "KINDS",
     "agreement",
     "bump",
     "chain_ranks",
     "convergence",
-    "draw",
     "effective_size",
     "hodge",
     "item_curves",
@@ -50,10 +50,11 @@ __all__ = [
     "wright_map",
 ]
 
-_RANKING: dict[str, Callable[..., Any]] = {"leaderboard": leaderboard, "tiers": tiers, "superiority": superiority}
+_RANKING: dict[str, Drawer] = {"leaderboard": leaderboard, "tiers": tiers, "superiority": superiority}
 
-KINDS: dict[str, dict[str, Callable[..., Any]]] = {
-    "Result": {
+register(
+    Result,
+    {
         **_RANKING,
         "wins": win_matrix,
         "responses": response_matrix,
@@ -62,24 +63,10 @@ KINDS: dict[str, dict[str, Callable[..., Any]]] = {
         "wright": wright_map,
         "hodge": hodge,
     },
-    "Replicates": {"ranks": rank_distribution, **_RANKING},
-    "Convergence": {"tau": tau_curve, "convergence": convergence, "bump": bump},
-    "Posterior": {
-        **_RANKING,
-        "ranks": rank_distribution,
-        "trace": trace,
-        "chain_ranks": chain_ranks,
-        "ess": effective_size,
-    },
-    "FitTable": {"agreement": agreement},
-}
-"""The plots of each class by ``kind``; the first is the default."""
-
-
-def draw(source: Any, of: str, kind: str | None, ax: Any, options: dict[str, Any]) -> Any:
-    """The plot ``kind`` (None: the default) of a source, by the table ``KINDS[of]``."""
-    kinds = KINDS[of]
-    kind = next(iter(kinds)) if kind is None else kind
-    if kind not in kinds:
-        raise OptionError(f"kind={kind!r}; a {of} has the plots {', '.join(map(repr, kinds))}")
-    return kinds[kind](source, ax, **options)
+)
+register(Study, {"ranks": rank_distribution, **_RANKING})
+register(Convergence, {"tau": tau_curve, "convergence": convergence, "bump": bump})
+register(
+    Posterior,
+    {**_RANKING, "ranks": rank_distribution, "trace": trace, "chain_ranks": chain_ranks, "ess": effective_size},
+)

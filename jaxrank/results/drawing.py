@@ -1,0 +1,34 @@
+"""How results are drawn: plots register here by the class that they draw, so that no result imports a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jaxrank.errors import OptionError
+
+Drawer = Callable[..., Any]
+"""``drawer(source, ax, **options)`` draws a source and returns the Axes, as the functions of `jaxrank.plots` do."""
+
+KINDS: dict[type, Mapping[str, Drawer]] = {}
+"""The plots of each class by ``kind``; the first is the default, and a class has those of the class it comes from."""
+
+
+def register(of: type, kinds: Mapping[str, Drawer]) -> None:
+    """Let objects of a class be drawn as these kinds, the first by default."""
+    KINDS[of] = kinds
+
+
+def kinds_of(of: type) -> Mapping[str, Drawer]:
+    """The plots of a class, by kind: its own or those of the nearest class that it comes from."""
+    return next((KINDS[ancestor] for ancestor in of.__mro__ if ancestor in KINDS), {})
+
+
+def draw(source: Any, kind: str | None, ax: Any, options: Mapping[str, Any]) -> Any:
+    """The plot ``kind`` (None: the default) of a source. `OptionError` names the kinds that there are."""
+    kinds = kinds_of(type(source))
+    name = next(iter(kinds), "") if kind is None else kind
+    if name not in kinds:
+        there = f"the plots {', '.join(map(repr, kinds))}" if kinds else "no plots"
+        raise OptionError(f"kind={kind!r}; a {type(source).__name__} has {there}")
+    return kinds[name](source, ax, **options)
