@@ -235,12 +235,33 @@ def compare(posterior: Any, others: Any, by: str | None = None, method: str = "s
     found = {name: loo(p, by) for name, p in named.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        frame = az.stats.compare(_level(found), method=method)
-    for column in ("elpd", "se"):
-        frame[column] = [float(getattr(found[name], column)) for name in frame.index]
-    frame["max_pareto_k"] = [float(np.max(found[name].pareto_k)) for name in frame.index]
-    frame["high_pareto_k"] = [_high_k(found[name]) for name in frame.index]
-    return frame
+        weight = az.stats.compare(_level(found), method=method)["weight"]
+    return _compared(found, weight)
+
+
+def _compared(found: Mapping[str, Any], weight: Mapping[str, float]) -> Any:
+    """The frame of `compare` from the densities of the units: ArviZ rounds its own, and its signs differ by version."""
+    import pandas as pd
+
+    by_unit = {name: np.asarray(f.elpd_i, float).ravel() for name, f in found.items()}
+    order = sorted(found, key=lambda name: -by_unit[name].sum())
+    error = lambda x: float(np.sqrt(x.size * x.var(ddof=1))) if x.size > 1 else np.nan
+    best = by_unit[order[0]]
+    rows = {
+        name: {
+            "rank": rank,
+            "elpd": by_unit[name].sum(),
+            "p": float(found[name].p),
+            "elpd_diff": (best - by_unit[name]).sum(),
+            "weight": float(weight[name]),
+            "se": error(by_unit[name]),
+            "dse": error(best - by_unit[name]),
+            "max_pareto_k": float(np.max(found[name].pareto_k)),
+            "high_pareto_k": _high_k(found[name]),
+        }
+        for rank, name in enumerate(order, start=1)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _level(found: Mapping[str, Any]) -> dict[str, Any]:

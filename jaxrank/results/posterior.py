@@ -220,8 +220,9 @@ class Posterior:
         """A data frame, best first, of this and other posteriors of the same outcomes by leave-one-out prediction.
 
         **others**: a posterior, several, or {name: posterior}. **method**: of the weights, as in ArviZ. Columns
-        ``elpd``, ``elpd_diff`` with standard errors, ``weight``, and ``high_pareto_k``, the number of units whose
-        Pareto k is too high for their estimate (also warned of). Needs the arviz extra.
+        ``rank``, ``elpd`` and its error ``se``, ``p`` (effective parameters), ``elpd_diff`` (how much the best is
+        ahead) and its error ``dse``, ``weight``, and ``high_pareto_k``, the number of units whose Pareto k is too high
+        for their estimate (also warned of). Needs the arviz extra.
         """
         return checks.compare(self, others, by, method)
 
