@@ -32,7 +32,7 @@ con = jr.convergence(apart, ["bayes", "pass_at_k"], n_replicates=2000)
 post = jr.posterior(some, "bradley_terry", n_chains=4, n_warmup=500, n_samples=500)
 table = jr.fit_all(some, ["bayes", "avg", "borda", "copeland", "rasch_map", "bradley_terry_map", "elo", "pagerank"])
 wins = np.array([[0, 6, 3, 7], [4, 0, 8, 6], [7, 2, 0, 5], [3, 4, 5, 0]])
-battles = jr.Comparisons.from_matrix(wins, names=["fir", "elm", "oak", "ash"])
+battles = jr.Comparisons.from_matrix(wins, models=["fir", "elm", "oak", "ash"])
 """
 
 RECIPES = {

@@ -3,6 +3,7 @@
 from jaxrank import errors, evaluation, methods
 from jaxrank.data import datasets
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import concat
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.readers import from_frame, read
 from jaxrank.data.responses import Responses
@@ -51,6 +52,7 @@ __all__ = [
     "agreement",
     "bootstrap",
     "catalogue",
+    "concat",
     "convergence",
     "datasets",
     "diagnose",

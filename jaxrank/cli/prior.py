@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.responses import Responses, name_list
+from jaxrank.data.names import name_list
+from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxrank.data.responses import check_names, name_list
-from jaxrank.errors import DataError
+from jaxrank.data.kind import Data, frozen, joined_notes, union
+from jaxrank.data.names import check_names, name_list, places
+from jaxrank.errors import DataError, OptionError
 
 A_WINS, B_WINS, TIE = 0, 1, 2
 _WORDS = {
@@ -20,7 +21,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons:
+class Comparisons(Data):
     """Outcomes of battles in the order played.
 
     ``Comparisons(a, b, outcome, count=None, models=None)``: ``a`` and ``b`` are names or indices, one battle a row;
@@ -40,6 +41,8 @@ class Comparisons:
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
 
+    kind: ClassVar[str] = "comparisons"
+    content: ClassVar[str] = "battles"
     a: np.ndarray
     b: np.ndarray
     outcome: np.ndarray
@@ -74,19 +77,14 @@ class Comparisons:
         own = np.flatnonzero(a == b)
         if len(own):
             raise DataError(f"row {own[0]}: {names[a[own[0]]]!r} is compared with itself ({len(own)} such rows)")
-        object.__setattr__(self, "a", a)
-        object.__setattr__(self, "b", b)
-        object.__setattr__(self, "outcome", _outcomes(outcome))
-        object.__setattr__(self, "count", count)
-        object.__setattr__(self, "models", names)
-        object.__setattr__(self, "notes", tuple(notes))
+        self._set(a, b, _outcomes(outcome), count, names, notes)
 
     @classmethod
-    def from_matrix(cls, wins: Any, ties: Any = None, names: Sequence[Any] | None = None) -> Comparisons:
+    def from_matrix(cls, wins: Any, ties: Any = None, models: Sequence[Any] | None = None) -> Comparisons:
         """From totals: ``wins[i, j]`` times i beat j, ``ties[i, j] = ties[j, i]`` times they tied; float (L, L).
 
         >>> import jaxrank as jr
-        >>> jr.Comparisons.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]], names=["ada", "bob"])
+        >>> jr.Comparisons.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]], models=["ada", "bob"])
         Comparisons(2 models, 6 battles, 2 ties)
         """
         w = _square(wins, "wins")
@@ -97,19 +95,78 @@ class Comparisons:
             raise DataError("ties must be symmetric: ties[i, j] and ties[j, i] are the same battles")
         i, j = np.nonzero(w)
         p, q = np.nonzero(np.triu(t))
-        models = check_names(names, len(w), "model")
-        self = cls.__new__(cls)
-        fields = {
-            "a": np.concatenate([i, p]).astype(np.int32),
-            "b": np.concatenate([j, q]).astype(np.int32),
-            "outcome": np.concatenate([np.full(len(i), A_WINS), np.full(len(p), TIE)]).astype(np.int8),
-            "count": np.concatenate([w[i, j], t[p, q]]),
-            "models": models,
-            "notes": (),
-        }
-        for key, value in fields.items():
-            object.__setattr__(self, key, value)
-        return self
+        names = check_names(models, len(w), "model")
+        first, second = np.concatenate([i, p]), np.concatenate([j, q])
+        outcome = np.concatenate([np.full(len(i), A_WINS), np.full(len(p), TIE)])
+        return cls._made(first, second, outcome, np.concatenate([w[i, j], t[p, q]]), names, ())
+
+    def _set(self, a, b, outcome, count, models, notes) -> None:
+        for name, values, dtype in (
+            ("a", a, np.int32),
+            ("b", b, np.int32),
+            ("outcome", outcome, np.int8),
+            ("count", count, np.float64),
+        ):
+            object.__setattr__(self, name, frozen(values, dtype))
+        object.__setattr__(self, "models", tuple(models))
+        object.__setattr__(self, "notes", tuple(notes))
+
+    @classmethod
+    def _made(cls, *fields: Any) -> Comparisons:
+        out = cls.__new__(cls)
+        out._set(*fields)
+        return out
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """None: battles are of no question."""
+        return ()
+
+    @property
+    def units(self) -> Mapping[str, float]:
+        return {"battle": float(self.count.sum())}
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return self.a, self.b, self.outcome, self.count
+
+    def select(self, models: Any = None, battles: Any = None) -> Comparisons:
+        """The battles among the given models, of the rows given; a note says how many others were left out.
+
+        ``models``: names, indices or a mask; their order is that of the result. ``battles``: row numbers or a mask of
+        the rows. `OptionError` for unknown names, with the nearest ones, masks of another length, and where no battle
+        is left.
+
+        >>> import jaxrank as jr
+        >>> battles = jr.Comparisons(["x", "x", "y"], ["y", "z", "z"], [1, 0.5, 1])
+        >>> battles.select(models=["z", "y"])
+        Comparisons(2 models, 1 battles, 0 ties)
+        """
+        i = places(self.models, models, "models")
+        rows = np.arange(len(self.a))
+        if battles is not None:
+            rows = places(len(rows), battles, "battles")
+        new = np.full(len(self.models), -1)
+        new[i] = np.arange(len(i))
+        inside = (new[self.a[rows]] >= 0) & (new[self.b[rows]] >= 0)
+        kept = rows[inside]
+        if not len(kept):
+            raise OptionError("models and battles leave no battle: choose models that met")
+        names = check_names([self.models[k] for k in i], len(i), "model")
+        left = len(self.a) - len(kept)
+        said = (f"{left} of {len(self.a)} rows of battles were left out by select",) if left else ()
+        fields = new[self.a[kept]], new[self.b[kept]], self.outcome[kept], self.count[kept]
+        return self._made(*fields, names, (*self.notes, *said))
+
+    def _joined(self, other: Comparisons) -> Comparisons:
+        models, place = union(self.models, other.models)
+        return self._made(
+            np.concatenate([self.a, place[other.a]]),
+            np.concatenate([self.b, place[other.b]]),
+            np.concatenate([self.outcome, other.outcome]),
+            np.concatenate([self.count, other.count]),
+            models,
+            joined_notes(self, other),
+        )
 
     @property
     def wins(self) -> np.ndarray:

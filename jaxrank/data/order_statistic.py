@@ -39,12 +39,12 @@ class Orders(eqx.Module):
         place = {row.tobytes(): i for i, row in enumerate(outcomes)}
         stage, order = [], []
         for i in range(len(data.places)):
-            own = data.select([i]).stages()[0]
+            own = data.select(orders=[i]).stages()[0]
             stage += [place[row.tobytes()] for row in own]
             order += [i] * len(own)
         dtype = jnp.zeros(()).dtype
         stages, orders = jnp.asarray(stage, jnp.int32), jnp.asarray(order, jnp.int32)
-        return OrderRows(jnp.asarray(outcomes, jnp.int32), stages, orders, jnp.asarray(data.counts, dtype))
+        return OrderRows(jnp.asarray(outcomes, jnp.int32), stages, orders, jnp.asarray(data.count, dtype))
 
     @classmethod
     def reduce(cls, rows: OrderRows, weights: Weights) -> Orders:

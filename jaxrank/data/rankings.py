@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxrank.data.responses import check_names, name_list
-from jaxrank.errors import DataError
+from jaxrank.data.kind import Data, frozen, joined_notes, union
+from jaxrank.data.names import check_names, name_list, places
+from jaxrank.errors import DataError, OptionError
 
 
 @dataclass(frozen=True, eq=False)
-class Rankings:
+class Rankings(Data):
     """Ordered lists of models, best first.
 
-    ``Rankings(orders, models=None, counts=None)``: every order is a list of names (or of indices, with or without
-    ``models``), best first; a nested list is a group of ties: ``["a", ["b", "c"], "d"]``. ``counts`` says how often
-    each order was given (a positive number, 1 by default). A model that an order leaves out was not part of it; with
-    ``unlisted="below"`` it was part of it and placed below all that are listed, in an unknown order (top-k lists).
+    ``Rankings(orders, models=None, count=None)``: every order is a list of names (or of indices, with or without
+    ``models``), best first; a nested list is a group of ties: ``["a", ["b", "c"], "d"]``. ``count`` says how often
+    each order was given (a number of 0 or more, 1 by default). A model that an order leaves out was not part of it;
+    with ``unlisted="below"`` it was part of it and placed below all that are listed, in an unknown order (top-k lists).
 
     **places** (E, L) int16: 1 is the best place of an order, ties share a place, 0 for a model that took no part; with
     ``unlisted="below"`` the models left out share a last place that is marked in **open_end** (E,).
-    **counts** float64 (E,).  **models** names.  **notes** what was dropped, one sentence each.
+    **count** float64 (E,).  **models** names.  **notes** what was dropped, one sentence each.
 
-    Raises `DataError` for no orders, unknown names, a model twice in one order, counts that are negative or do not
+    Raises `DataError` for no orders, unknown names, a model twice in one order, a count that is negative or does not
     match.
 
     >>> import jaxrank as jr
@@ -33,8 +34,10 @@ class Rankings:
     [[1, 2, 3], [2, 1, 2]]
     """
 
+    kind: ClassVar[str] = "rankings"
+    content: ClassVar[str] = "ordered lists"
     places: np.ndarray
-    counts: np.ndarray
+    count: np.ndarray
     open_end: np.ndarray
     models: tuple[str, ...]
     notes: tuple[str, ...]
@@ -43,7 +46,7 @@ class Rankings:
         self,
         orders: Iterable[Any],
         models: Sequence[Any] | None = None,
-        counts: Any = None,
+        count: Any = None,
         *,
         unlisted: str = "absent",
         notes: Sequence[str] = (),
@@ -53,9 +56,7 @@ class Rankings:
         groups = [_groups(order, row) for row, order in enumerate(orders)]
         if not groups:
             raise DataError("there are no orders")
-        counts = np.ones(len(groups)) if counts is None else np.asarray(counts, float)
-        if counts.shape != (len(groups),) or not np.all(np.isfinite(counts)) or np.any(counts < 0):
-            raise DataError(f"counts must be {len(groups)} finite numbers of 0 or more")
+        count = _counts(count, len(groups))
         names, code = _encode(groups, models)
         places = np.zeros((len(groups), len(names)), np.int16)
         for row, order in enumerate(groups):
@@ -70,11 +71,11 @@ class Rankings:
             open_end = (places == 0).any(axis=1)
             last = places.max(axis=1, keepdims=True) + 1
             places = np.where((places == 0) & open_end[:, None], last, places).astype(np.int16)
-        self._set(places, counts, open_end, names, notes)
+        self._set(places, count, open_end, names, notes)
 
     @classmethod
     def from_places(
-        cls, places: Any, models: Sequence[Any] | None = None, counts: Any = None, *, notes: Sequence[str] = ()
+        cls, places: Any, models: Sequence[Any] | None = None, count: Any = None, *, notes: Sequence[str] = ()
     ) -> Rankings:
         """From a table (orders x models) of places, 1 is best, equal places tie, 0 for models that took no part."""
         table = np.asarray(places)
@@ -83,25 +84,47 @@ class Rankings:
         whole = table.dtype.kind in "iuf" and np.all(np.isfinite(table)) and np.all(table == np.floor(table))
         if not whole or table.min() < 0:
             raise DataError("places must be whole numbers: 1 for the best, 0 for a model that took no part")
-        counts = np.ones(len(table)) if counts is None else np.asarray(counts, float)
-        if counts.shape != (len(table),) or not np.all(np.isfinite(counts)) or np.any(counts < 0):
-            raise DataError(f"counts must be {len(table)} finite numbers of 0 or more")
+        count = _counts(count, len(table))
         self = cls.__new__(cls)
         names = check_names(models, table.shape[1], "model")
-        dense = np.zeros(table.shape, np.int16)
-        for row, line in enumerate(table):
-            used = np.unique(line[line > 0])
-            dense[row] = np.where(line > 0, np.searchsorted(used, line) + 1, 0)
-        self._set(dense, counts, np.zeros(len(table), bool), names, notes)
+        self._set(_dense(table), count, np.zeros(len(table), bool), names, notes)
         return self
 
-    def _set(self, places, counts, open_end, names, notes) -> None:
+    def _set(self, places, count, open_end, names, notes) -> None:
         never = np.flatnonzero(~(places > 0).any(axis=0))
         if len(never):
             raise DataError(f"no order lists {name_list(names, never)}; leave these models out")
-        for key, value in (("places", places), ("counts", counts), ("open_end", open_end), ("models", names)):
-            object.__setattr__(self, key, value)
+        self._hold(places, count, open_end, names, notes)
+
+    def _hold(self, places, count, open_end, names, notes) -> None:
+        object.__setattr__(self, "places", frozen(places, np.int16))
+        object.__setattr__(self, "count", frozen(count, np.float64))
+        object.__setattr__(self, "open_end", frozen(open_end, bool))
+        object.__setattr__(self, "models", tuple(names))
         object.__setattr__(self, "notes", tuple(notes))
+
+    @classmethod
+    def _made(cls, *fields: Any) -> Rankings:
+        out = cls.__new__(cls)
+        out._hold(*fields)
+        return out
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """None: an order is of no question."""
+        return ()
+
+    @property
+    def units(self) -> Mapping[str, float]:
+        return {"order": float(self.count.sum())}
+
+    @property
+    def coverage(self) -> np.ndarray:
+        """float (L,): share of the orders in which a model took part."""
+        return np.matmul(self.count, self.places > 0) / max(self.count.sum(), 1)
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return self.places, self.count, self.open_end
 
     def stages(self) -> tuple[np.ndarray, np.ndarray]:
         """The choices that the orders are made of: the best from all, the best from the rest, and so on.
@@ -118,28 +141,58 @@ class Rankings:
             stage = np.where(table == place, 1, np.where(table > place, 0, -1)).astype(np.int8)
             choice = (stage >= 0).sum(axis=1) > 1
             chosen.append(stage[choice])
-            weights.append(self.counts[rows][choice])
+            weights.append(self.count[rows][choice])
         if not sum(map(len, chosen)):
             return np.zeros((0, len(self.models)), np.int8), np.zeros(0)
         outcomes, index = np.unique(np.concatenate(chosen), axis=0, return_inverse=True)
         return outcomes, np.bincount(index.reshape(-1), np.concatenate(weights), minlength=len(outcomes))
 
-    def select(self, rows: Sequence[int]) -> Rankings:
-        """The given orders alone, of the same models."""
-        picked = np.asarray(rows, int)
-        out = Rankings.__new__(Rankings)
-        for key in ("places", "counts", "open_end"):
-            object.__setattr__(out, key, getattr(self, key)[picked])
-        object.__setattr__(out, "models", self.models)
-        object.__setattr__(out, "notes", self.notes)
-        return out
+    def select(self, models: Any = None, orders: Any = None) -> Rankings:
+        """The given orders, of the given models alone; a note says how many orders that leaves out.
+
+        ``models``: names, indices or a mask; their order is that of the result; models between them close up.
+        ``orders``: row numbers or a mask of the rows, of the same models. Orders without two of the models left say
+        nothing and are left out. `OptionError` for unknown names, with the nearest ones, masks of another length, and
+        where nothing is left.
+
+        >>> import jaxrank as jr
+        >>> lists = jr.Rankings([["ada", "bob", "cyd"], ["bob", ["ada", "cyd"]]])
+        >>> lists.select(models=["ada", "cyd"]).places.tolist()
+        [[1, 2], [1, 1]]
+        """
+        rows = np.arange(len(self.places))
+        if orders is not None:
+            rows = places(len(rows), orders, "orders")
+        table, open_end = self.places[rows], self.open_end[rows]
+        if models is None:
+            return self._made(table, self.count[rows], open_end, self.models, self.notes)
+        i = places(self.models, models, "models")
+        names = check_names([self.models[k] for k in i], len(i), "model")
+        last = table.max(axis=1)
+        part = table[:, i]
+        open_end = open_end & (part == last[:, None]).any(axis=1)
+        kept = (part > 0).sum(axis=1) > 1
+        if not kept.any():
+            raise OptionError("models and orders leave no order of two models: choose models that were ranked together")
+        left = len(self.places) - int(kept.sum())
+        said = f"{left} of {len(self.places)} orders were left out by select: they hold fewer than two of its models"
+        part, open_end, count = _dense(part[kept]), open_end[kept], self.count[rows][kept]
+        return self._made(part, count, open_end, names, (*self.notes, said) if left else self.notes)
+
+    def _joined(self, other: Rankings) -> Rankings:
+        models, place = union(self.models, other.models)
+        table = np.zeros((len(self.places) + len(other.places), len(models)), np.int16)
+        table[: len(self.places), : len(self.models)] = self.places
+        table[np.ix_(np.arange(len(self.places), len(table)), place)] = other.places
+        count, open_end = np.concatenate([self.count, other.count]), np.concatenate([self.open_end, other.open_end])
+        return self._made(table, count, open_end, models, joined_notes(self, other))
 
     @property
     def wins(self) -> np.ndarray:
         """float64 (L, L): in how many orders i stands above j."""
         n = len(self.models)
         out = np.zeros((n, n))
-        for line, count in zip(self.places, self.counts, strict=True):
+        for line, count in zip(self.places, self.count, strict=True):
             seen = line > 0
             out += count * (seen[:, None] & seen & (line[:, None] < line))
         return out
@@ -149,7 +202,7 @@ class Rankings:
         """float64 (L, L), symmetric: in how many orders i and j tie; the open end of an order says nothing."""
         n = len(self.models)
         out = np.zeros((n, n))
-        for line, count, open_end in zip(self.places, self.counts, self.open_end, strict=True):
+        for line, count, open_end in zip(self.places, self.count, self.open_end, strict=True):
             seen = (line > 0) & ~(open_end & (line == line.max()))
             out += count * (seen[:, None] & seen & (line[:, None] == line))
         np.fill_diagonal(out, 0)
@@ -164,7 +217,26 @@ class Rankings:
     def __repr__(self) -> str:
         full = bool((self.places > 0).all())
         kind = "full" if full and not self.open_end.any() else "partial"
-        return f"Rankings({len(self.models)} models, {self.counts.sum():g} orders, {kind})"
+        return f"Rankings({len(self.models)} models, {self.count.sum():g} orders, {kind})"
+
+
+def _counts(count: Any, size: int) -> np.ndarray:
+    try:
+        values = np.ones(size) if count is None else np.array(count, float)
+    except (TypeError, ValueError):
+        raise DataError(f"count must be {size} numbers, not {count!r}") from None
+    if values.shape != (size,) or not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise DataError(f"count must be {size} finite numbers of 0 or more")
+    return values
+
+
+def _dense(table: np.ndarray) -> np.ndarray:
+    """Places without gaps: 1, 2, ... in every row; 0 stays."""
+    dense = np.zeros(table.shape, np.int16)
+    for row, line in enumerate(table):
+        used = np.unique(line[line > 0])
+        dense[row] = np.where(line > 0, np.searchsorted(used, line) + 1, 0)
+    return dense
 
 
 def _groups(order: Any, row: int) -> list[list[Any]]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import unicodedata
-import warnings
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxrank.errors import DataError, JaxrankWarning, OptionError
-
-MAX_CATEGORY = 255
-MAX_CELLS = 2**31
-"""Largest R that is read; beyond it the working copies would need over 40 GB."""
+from jaxrank.data.kind import Data, frozen, joined_notes, union
+from jaxrank.data.names import check_names, name_list, places
+from jaxrank.data.outcomes import as_outcomes
+from jaxrank.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
-class Responses:
+class Responses(Data):
     """Results of L models on M questions in up to N trials.
 
     ``Responses(R)`` accepts an array or nested lists of shape (L, M) or (L, M, N): integers or floats that are
     whole numbers 0..C (binary: 0 and 1), booleans; a missing cell is -1, NaN, None or masked; ragged lists of
-    trials are padded with missing cells. Names default to ``model 0`` .. and ``question 0`` ...
+    trials are padded with missing cells. Names default to the labels of a wide data frame (a row a model) or of an
+    xarray.DataArray, else to ``model 0`` .. and ``question 0`` ...
 
     **outcomes**: int16 (L, M, N), -1 where missing; None when only counts are known (`from_counts`).
     **counts**: int64 (L, M, C+1), observed trials of each category.
@@ -42,6 +39,8 @@ class Responses:
     [[2, 2], [2, 1]]
     """
 
+    kind: ClassVar[str] = "responses"
+    content: ClassVar[str] = "repeated trials"
     outcomes: np.ndarray | None
     counts: np.ndarray
     models: tuple[str, ...]
@@ -61,7 +60,10 @@ class Responses:
     ) -> None:
         """``levels`` are the distinct score values in ascending order where R holds scores such as 0, 0.5, 1
         (each is replaced by its index); ``mask`` is True where a cell is missing."""
-        outcomes, levels = _as_outcomes(R, levels, mask)
+        R, (row_names, column_names) = _labelled(R)
+        models = row_names if models is None else models
+        questions = column_names if questions is None else questions
+        outcomes, levels = as_outcomes(R, levels, mask)
         n_categories = len(levels)
         counts = np.stack([(outcomes == c).sum(axis=2) for c in range(n_categories)], axis=-1).astype(np.int64)
         self._set(outcomes, counts, models, questions, levels, notes)
@@ -117,8 +119,8 @@ class Responses:
                 f"no observed trial for {name_list(model_names, silent)}; "
                 "leave these models out or supply their results"
             )
-        object.__setattr__(self, "outcomes", outcomes)
-        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "outcomes", None if outcomes is None else frozen(outcomes))
+        object.__setattr__(self, "counts", frozen(counts))
         object.__setattr__(self, "models", model_names)
         object.__setattr__(self, "questions", question_names)
         object.__setattr__(self, "levels", tuple(float(v) for v in levels))
@@ -154,14 +156,59 @@ class Responses:
         """float (L,): share of the questions on which a model has at least one observed trial."""
         return (self.trials > 0).mean(axis=1)
 
-    def select(self, models: Sequence[int] | None = None, questions: Sequence[int] | None = None) -> Responses:
-        """The same results restricted to the given models and questions (indices, in the order given)."""
-        i = np.arange(len(self.models)) if models is None else np.asarray(models, int)
-        m = np.arange(len(self.questions)) if questions is None else np.asarray(questions, int)
-        out = Responses.__new__(Responses)
+    @property
+    def units(self) -> Mapping[str, float]:
+        return {"question": len(self.questions), "trial": self.shape[2]}
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return (self.counts if self.outcomes is None else self.outcomes, np.array(self.levels))
+
+    def select(self, models: Any = None, questions: Any = None) -> Responses:
+        """The same results restricted to the given models and questions, in the order given.
+
+        Each is a name, names, indices or a mask (one boolean for each); None keeps all. `OptionError` for unknown
+        names, with the nearest ones, and masks of another length.
+
+        >>> import jaxrank as jr
+        >>> data = jr.Responses([[1, 0, 1], [0, 0, 1]], models=["ada", "bob"])
+        >>> data.select(models=["bob", "ada"], questions=[True, False, True])
+        Responses(2 models x 2 questions x 1 trials, binary)
+        """
+        i, m = places(self.models, models, "models"), places(self.questions, questions, "questions")
         outcomes = None if self.outcomes is None else self.outcomes[np.ix_(i, m)]
         names = [self.models[j] for j in i], [self.questions[j] for j in m]
-        out._set(outcomes, self.counts[np.ix_(i, m)], *names, self.levels, self.notes)
+        return self._made(outcomes, self.counts[np.ix_(i, m)], *names, self.levels, self.notes)
+
+    def _joined(self, other: Responses) -> Responses:
+        models, i = union(self.models, other.models)
+        questions, m = union(self.questions, other.questions)
+        levels = tuple(sorted({*self.levels, *other.levels}))
+        first = np.arange(len(self.models)), np.arange(len(self.questions))
+        counts = np.zeros((len(models), len(questions), len(levels)), np.int64)
+        for part, at in ((self, first), (other, (i, m))):
+            counts[np.ix_(*at, [levels.index(v) for v in part.levels])] += part.counts
+        notes = joined_notes(self, other)
+        if self.outcomes is None or other.outcomes is None:
+            if self.outcomes is not None or other.outcomes is not None:
+                notes = (*notes, "one part is counts only, so the order of the trials of the other was dropped")
+            return self._made(None, counts, models, questions, levels, notes)
+        n, more = self.shape[2], other.shape[2]
+        both = np.zeros(counts.shape[:2], int)
+        for part, at in ((self, first), (other, (i, m))):
+            both[np.ix_(*at)] += part.trials > 0
+        begin = n if (both == 2).any() else 0  # further trials where a cell has both, else the same trials
+        outcomes = np.full((*counts.shape[:2], max(n, begin + more)), -1, np.int16)
+        for part, at, start in ((self, first, 0), (other, (i, m), begin)):
+            code = np.array([*(levels.index(v) for v in part.levels), -1], np.int16)
+            old = outcomes[(*np.ix_(*at), slice(start, start + part.shape[2]))]
+            new = code[part.outcomes]
+            outcomes[(*np.ix_(*at), slice(start, start + part.shape[2]))] = np.where(new >= 0, new, old)
+        return self._made(outcomes, counts, models, questions, levels, notes)
+
+    @classmethod
+    def _made(cls, *fields: Any) -> Responses:
+        out = cls.__new__(cls)
+        out._set(*fields)
         return out
 
     def __repr__(self) -> str:
@@ -172,176 +219,24 @@ class Responses:
         return f"Responses({n_models} models x {n_questions} questions x {n_trials} trials, {kind}{gaps}{form})"
 
 
-def _as_outcomes(R: Any, levels: Any, mask: Any) -> tuple[np.ndarray, tuple[float, ...]]:
-    values, missing = _as_float_and_missing(R)
-    if values.ndim == 2:
-        values, missing = values[:, :, None], missing[:, :, None]
-    if values.ndim != 3:
-        raise DataError(
-            f"R has {values.ndim} axes, shape {values.shape}; it needs (models, questions) "
-            "or (models, questions, trials)"
-        )
-    for axis, size in zip(("models", "questions", "trials"), values.shape, strict=True):
-        if size == 0:
-            raise DataError(f"R has no {axis}: the {axis} axis is empty (shape {values.shape})")
-    if mask is not None:
-        try:
-            mask = np.asarray(mask)
-        except ValueError:
-            raise DataError("mask is ragged; it needs the shape of R") from None
-        if mask.dtype.kind not in "biuf":
-            raise DataError(f"mask holds values of type {mask.dtype}; it needs booleans, True where a cell is missing")
-        mask = mask.astype(bool)
-        if mask.ndim == 2:
-            mask = mask[:, :, None]
-        try:
-            missing = missing | np.broadcast_to(mask, values.shape)
-        except ValueError:
-            raise DataError(f"mask has shape {mask.shape}, R has {values.shape}; they must agree") from None
-    infinite = np.argwhere(np.isinf(values) & ~missing)
-    if len(infinite):
-        raise DataError(f"R is infinite at {tuple(infinite[0].tolist())}; outcomes are whole numbers 0..C")
-    if levels is not None:
-        return _by_levels(values, missing, levels)
-    bad = np.argwhere(((values != np.floor(values)) | (values < 0) | (values > MAX_CATEGORY)) & ~missing)
-    if len(bad):
-        at = tuple(bad[0].tolist())
-        raise DataError(
-            f"R[{', '.join(map(str, at))}] = {values[at]:g} is not an outcome: outcomes are whole numbers 0..C "
-            f"(C at most {MAX_CATEGORY}), missing cells are -1, NaN or masked; {len(bad)} such cells. "
-            "For graded scores pass levels=(0, 0.5, 1)"
-        )
-    outcomes = np.where(missing, -1, values).astype(np.int16)
-    top = max(1, int(outcomes.max()))
-    return outcomes, tuple(float(c) for c in range(top + 1))
+def _labelled(R: Any) -> tuple[Any, tuple[Any, Any]]:
+    """What to read, and the names that its rows and columns carry: None where they are but numbered."""
+    if hasattr(R, "dims") and hasattr(R, "coords"):  # an xarray.DataArray
+        order = [
+            next((d for d in R.dims if str(d).rstrip("s") == axis), None) for axis in ("model", "question", "trial")
+        ]
+        wanted = [d for d in order if d is not None]
+        if len(wanted) == len(R.dims):
+            R = R.transpose(*wanted)
+        return R.values, tuple(_texts(R.coords[d].values if d in R.coords else None) for d in (*R.dims, "", "")[:2])
+    if hasattr(R, "index") and hasattr(R, "columns") and hasattr(R, "to_numpy"):  # a wide pandas frame
+        return R.to_numpy(), (_texts(R.index), _texts(R.columns))
+    return R, (None, None)
 
 
-def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
-    if isinstance(R, np.ma.MaskedArray):
-        values, missing = _as_float_and_missing(np.ma.getdata(R))
-        return values, missing | np.ma.getmaskarray(R)
-    try:
-        array = np.asarray(R)
-    except ValueError:
-        array = _pad_ragged(R)
-    if array.dtype.kind == "O":
-        try:
-            array = np.array([np.nan if v is None else v for v in array.ravel().tolist()], dtype=np.float64).reshape(
-                array.shape
-            )
-        except (TypeError, ValueError):
-            array = _pad_ragged(R)
-    if array.size > MAX_CELLS:
-        raise DataError(
-            f"R has {array.size} cells, shape {array.shape}; at most {MAX_CELLS} are read. "
-            "Pass successes and trials to Responses.from_counts instead"
-        )
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"R holds values of type {array.dtype}; outcomes are whole numbers 0..C, booleans, or NaN")
-    values = array.astype(np.float64)
-    missing = np.isnan(values) | (values == -1)
-    return np.where(missing, -1.0, values), missing
-
-
-def _pad_ragged(R: Any) -> np.ndarray:
-    """Nested lists with unequal numbers of trials -> float (L, M, N) with NaN after the last trial of a cell."""
-    try:
-        cells = [[[np.nan if v is None else float(v) for v in np.ravel(cell).tolist()] for cell in row] for row in R]
-    except (TypeError, ValueError):
-        raise DataError(
-            "R cannot be read as numbers; it needs shape (models, questions) or (models, questions, trials)"
-        ) from None
-    widths = {len(row) for row in cells}
-    if len(widths) > 1:
-        raise DataError(
-            f"the models of R have different numbers of questions: {sorted(widths)}; pad with missing cells"
-        )
-    n_trials = max((len(cell) for row in cells for cell in row), default=0)
-    out = np.full((len(cells), widths.pop() if widths else 0, n_trials), np.nan)
-    for i, row in enumerate(cells):
-        for m, cell in enumerate(row):
-            out[i, m, : len(cell)] = cell
-    return out
-
-
-def _by_levels(values: np.ndarray, missing: np.ndarray, levels: Any) -> tuple[np.ndarray, tuple[float, ...]]:
-    try:
-        grid = np.asarray(levels, float)
-    except (TypeError, ValueError):
-        grid = np.zeros(0)
-    if grid.ndim != 1 or len(grid) < 2 or np.any(np.diff(grid) <= 0) or not np.all(np.isfinite(grid)):
-        raise DataError(f"levels must be two or more finite numbers in ascending order, not {levels!r}")
-    index = np.clip(np.searchsorted(grid, values), 0, len(grid) - 1)
-    bad = np.argwhere((grid[index] != values) & ~missing)
-    if len(bad):
-        at = tuple(bad[0].tolist())
-        raise DataError(
-            f"R[{', '.join(map(str, at))}] = {values[at]:g} is not one of the levels {tuple(grid.tolist())}"
-        )
-    return np.where(missing, -1, index).astype(np.int16), tuple(grid.tolist())
-
-
-def check_names(names: Sequence[Any] | None, size: int, kind: str) -> tuple[str, ...]:
-    """Names as strings in the caller's spelling and order; `DataError` for duplicates, a warning for look-alikes.
-
-    ``kind`` is the singular noun used in messages and default names ("model", "question").
-    """
-    if names is None:
-        return tuple(f"{kind} {i}" for i in range(size))
-    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise DataError(f"{kind}s must be a list of {size} names, not {names!r}")
-    values = list(names)
-    if len(values) != size:
-        raise DataError(f"{kind}s has {len(values)} names for {size} {kind}s")
-    for i, v in enumerate(values):
-        if v is None or (isinstance(v, float) and np.isnan(v)) or str(v).strip() == "":
-            raise DataError(f"{kind}s[{i}] is empty ({v!r}); every {kind} needs a name")
-    texts = [str(v) for v in values]
-    repeated = [t for t, n in Counter(texts).items() if n > 1]
-    if repeated:
-        raise DataError(f"{kind}s has duplicate names: {', '.join(map(repr, repeated[:10]))}")
-    for first, second in look_alikes(texts):
-        warnings.warn(
-            f"{kind} names {first!r} and {second!r} look the same (they differ in invisible characters or "
-            "Unicode form); they are kept apart",
-            JaxrankWarning,
-            stacklevel=4,
-        )
-    return tuple(texts)
-
-
-def look_alikes(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of distinct names that differ in nothing but invisible characters, outer blanks or Unicode form."""
-    seen: dict[str, str] = {}
-    pairs = []
-    for name in names:
-        plain = _plain(name)
-        if plain in seen:
-            pairs.append((seen[plain], name))
-        seen[plain] = name
-    return pairs
-
-
-def _plain(text: str) -> str:
-    """NFC form without format characters (zero-width spaces and the like) and outer blanks."""
-    composed = unicodedata.normalize("NFC", text)
-    return "".join(ch for ch in composed if unicodedata.category(ch) != "Cf").strip()
-
-
-def name_list(names: Sequence[str], indices: Any, limit: int = 8) -> str:
-    """``'a', 'b' and 3 more`` for messages."""
-    picked = [repr(names[i]) for i in indices]
-    rest = len(picked) - limit
-    return ", ".join(picked[:limit]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def model_index(models: Sequence[str], model: str | int, argument: str) -> int:
-    """The place of a model that is given by its name or its number; ``argument`` is where it was given."""
-    if isinstance(model, str):
-        if model not in models:
-            known = name_list(models, range(len(models)))
-            raise OptionError(f"{argument}: no model is named {model!r}; the models are {known}")
-        return models.index(model)
-    if not 0 <= model < len(models):
-        raise OptionError(f"{argument}: model {model} does not exist; models are numbered 0 to {len(models) - 1}")
-    return int(model)
+def _texts(labels: Any) -> list[str] | None:
+    """Labels that are words, or numbers other than a mere count; else None."""
+    if labels is None:
+        return None
+    values = list(labels)
+    return None if values == list(range(len(values))) else [str(v) for v in values]

@@ -10,7 +10,7 @@ import numpy as np
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.data.responses import model_index
+from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import read
 

@@ -25,7 +25,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from jaxrank.data.responses import name_list
+from jaxrank.data.names import name_list
 from jaxrank.errors import OptionError, UndefinedScoreError, UnsupportedDataError
 from jaxrank.evaluation import exact
 from jaxrank.evaluation.beta_moments import (

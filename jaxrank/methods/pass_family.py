@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.data.responses import name_list
+from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
 from jaxrank.models.fit import Fit, exact_fit

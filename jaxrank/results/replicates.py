@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxrank.data.responses import model_index
+from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.numerics.ranks import kendall_tau
 from jaxrank.numerics.status import Status

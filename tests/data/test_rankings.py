@@ -74,7 +74,7 @@ def test_golden_fruit_with_ties():
 
 
 def test_stages():
-    outcomes, weights = jr.Rankings([["a", ["b", "c"], "d"], ["d", "a"]], counts=[2, 1]).stages()
+    outcomes, weights = jr.Rankings([["a", ["b", "c"], "d"], ["d", "a"]], count=[2, 1]).stages()
     got = {tuple(row.tolist()): w for row, w in zip(outcomes, weights, strict=True)}
     assert got == {(1, 0, 0, 0): 2, (-1, 1, 1, 0): 2, (0, -1, -1, 1): 1}
     outcomes, _ = jr.Rankings([["a"], ["b", "c"]], ["a", "b", "c"], unlisted="below").stages()
@@ -84,7 +84,7 @@ def test_stages():
 
 
 def test_wins_and_ties_by_hand():
-    rankings = jr.Rankings([["a", ["b", "c"]], ["b", "a"]], counts=[2, 1])
+    rankings = jr.Rankings([["a", ["b", "c"]], ["b", "a"]], count=[2, 1])
     assert rankings.wins.tolist() == [[0, 2, 2], [1, 0, 0], [0, 0, 0]]
     assert rankings.ties.tolist() == [[0, 0, 0], [0, 0, 2], [0, 2, 0]]
     top = jr.Rankings([["a"]], ["a", "b", "c"], unlisted="below")
@@ -131,7 +131,7 @@ def test_replicates_of_orders():
     drawn = jnp.asarray([1.0, 2.0, 1.0, 3.0])
     ranker = PlackettLuceRankings(max_tied=1)
     a = ranker(Orders.reduce(rows, Weights(trials=drawn)))
-    b = ranker(Orders.of(jr.Rankings([[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0]], counts=[1, 2, 1, 3])))
+    b = ranker(Orders.of(jr.Rankings([[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0]], count=[1, 2, 1, 3])))
     np.testing.assert_allclose(a.scores, b.scores, atol=1e-5)
     c, d = Orders.reduce(rows, Weights()), Orders.of(rankings)
     np.testing.assert_allclose(c.weights, d.weights)
@@ -149,8 +149,8 @@ def test_replicates_of_orders():
         ([["a"]], {"models": ["a", "b"]}, "no order lists 'b'"),
         ([[0, 5]], {"models": ["a", "b"]}, "refer to model 5"),
         ([[-1, 0]], {}, "negative"),
-        ([["a", "b"]], {"counts": [-1]}, "counts"),
-        ([["a", "b"]], {"counts": [1, 2]}, "counts"),
+        ([["a", "b"]], {"count": [-1]}, "count"),
+        ([["a", "b"]], {"count": [1, 2]}, "count"),
         (["ab"], {}, "order 0"),
         ([[1.5, 2]], {}, "names or indices"),
         ([["a", "b"]], {"unlisted": "last"}, "unlisted"),

@@ -38,7 +38,7 @@ def icehockey() -> np.ndarray:
 @pytest.mark.parametrize("name", ["01a_bt_baseball", "01b_bt_citations"])
 def test_golden_bradley_terry(name, method):
     d = golden(name)
-    data = jr.Comparisons.from_matrix(d["input"]["wins"], names=d["input"]["names"])
+    data = jr.Comparisons.from_matrix(d["input"]["wins"], models=d["input"]["names"])
     result = jr.fit(data, method, dtype="float64")
     close(result.scores, d["values"]["log_abilities_centered"])
     close(result.standard_errors, d["values"]["se_centered"])
@@ -219,7 +219,7 @@ def test_case_G04_anchor():
 
 def test_case_H12_unrelated_model():
     two = jr.Comparisons.from_matrix([[0, 3], [1, 0]])
-    three = jr.Comparisons.from_matrix([[0, 3, 0], [1, 0, 0], [0, 0, 0]], names=["a", "b", "idle"])
+    three = jr.Comparisons.from_matrix([[0, 3, 0], [1, 0, 0], [0, 0, 0]], models=["a", "b", "idle"])
     contrast = lambda data, **o: float(-np.diff(jr.fit(data, "bradley_terry", dtype="float64", **o).scores[:2])[0])
     close(contrast(two), 1.098612, 1e-6)
     close(contrast(three, separation="extend"), 1.098612, 1e-6)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.data.outcomes import MAX_CATEGORY, MAX_CELLS
 from jaxrank.data.readers.columns import Column, score_of
-from jaxrank.data.responses import MAX_CATEGORY, MAX_CELLS, Responses
+from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.data.responses import name_list
+from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution

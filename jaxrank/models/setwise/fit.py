@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.data.responses import name_list
+from jaxrank.data.names import name_list
 from jaxrank.data.statistics import HIGHEST
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.responses import model_index
+from jaxrank.data.names import model_index
 from jaxrank.results.plots.canvas import (
     PALETTE,
     SMALL,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.responses import Responses, model_index
+from jaxrank.data.names import model_index
+from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.results.plots.canvas import (
     SMALL,

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.names import look_alikes
 from jaxrank.data.rankings import Rankings
-from jaxrank.data.responses import Responses, look_alikes
+from jaxrank.data.responses import Responses
 from jaxrank.studies.diagnosis.battles import findings_of_battles
 from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, PROBLEM, Finding
 from jaxrank.studies.diagnosis.tensor import findings_of_responses

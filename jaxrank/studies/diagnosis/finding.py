@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.responses import name_list
+from jaxrank.data.names import name_list
 from jaxrank.methods.catalogue import entries
 
 NOTE, CAUTION, PROBLEM = "note", "caution", "problem"

@@ -1,0 +1,119 @@
+"""Names of models, questions and rows: checked, found again, and told in messages."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import DataError, JaxrankWarning, OptionError
+
+
+def check_names(names: Sequence[Any] | None, size: int, kind: str) -> tuple[str, ...]:
+    """Names as strings in the caller's spelling and order; `DataError` for duplicates, a warning for look-alikes.
+
+    ``kind`` is the singular noun used in messages and default names ("model", "question").
+    """
+    if names is None:
+        return tuple(f"{kind} {i}" for i in range(size))
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise DataError(f"{kind}s must be a list of {size} names, not {names!r}")
+    values = list(names)
+    if len(values) != size:
+        raise DataError(f"{kind}s has {len(values)} names for {size} {kind}s")
+    for i, v in enumerate(values):
+        if v is None or (isinstance(v, float) and np.isnan(v)) or str(v).strip() == "":
+            raise DataError(f"{kind}s[{i}] is empty ({v!r}); every {kind} needs a name")
+    texts = [str(v) for v in values]
+    repeated = [t for t, n in Counter(texts).items() if n > 1]
+    if repeated:
+        raise DataError(f"{kind}s has duplicate names: {', '.join(map(repr, repeated[:10]))}")
+    for first, second in look_alikes(texts):
+        warnings.warn(
+            f"{kind} names {first!r} and {second!r} look the same (they differ in invisible characters or "
+            "Unicode form); they are kept apart",
+            JaxrankWarning,
+            stacklevel=4,
+        )
+    return tuple(texts)
+
+
+def look_alikes(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of distinct names that differ in nothing but invisible characters, outer blanks or Unicode form."""
+    seen: dict[str, str] = {}
+    pairs = []
+    for name in names:
+        plain = _plain(name)
+        if plain in seen:
+            pairs.append((seen[plain], name))
+        seen[plain] = name
+    return pairs
+
+
+def _plain(text: str) -> str:
+    """NFC form without format characters (zero-width spaces and the like) and outer blanks."""
+    composed = unicodedata.normalize("NFC", text)
+    return "".join(ch for ch in composed if unicodedata.category(ch) != "Cf").strip()
+
+
+def name_list(names: Sequence[str], indices: Any, limit: int = 8) -> str:
+    """``'a', 'b' and 3 more`` for messages."""
+    picked = [repr(names[i]) for i in indices]
+    rest = len(picked) - limit
+    return ", ".join(picked[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def model_index(models: Sequence[str], model: str | int, argument: str) -> int:
+    """The place of a model that is given by its name or its number; ``argument`` is where it was given."""
+    if isinstance(model, str):
+        if model not in models:
+            known = name_list(models, range(len(models)))
+            raise OptionError(f"{argument}: no model is named {model!r}; the models are {known}")
+        return models.index(model)
+    if not 0 <= model < len(models):
+        raise OptionError(f"{argument}: model {model} does not exist; models are numbered 0 to {len(models) - 1}")
+    return int(model)
+
+
+def places(names: Sequence[str] | int, chosen: Any, what: str) -> np.ndarray:
+    """Indices int (K,) of what was chosen: names, whole numbers, or a mask of one boolean for each; all for None.
+
+    ``names`` is what there is, or how many where they have no names; ``what`` is the plural noun of messages ("models",
+    "questions"). `OptionError` for an unknown name (with the nearest ones), a number out of range, or a mask of another
+    length.
+    """
+    size = names if isinstance(names, int) else len(names)
+    if chosen is None:
+        return np.arange(size)
+    values = np.asarray(chosen).ravel().tolist()
+    if values and all(isinstance(v, bool) for v in values):
+        if len(values) != size:
+            raise OptionError(f"{what}: the mask has {len(values)} entries; it needs one for each of {size} {what}")
+        return np.flatnonzero(values)
+    at = {} if isinstance(names, int) else {name: i for i, name in enumerate(names)}
+    return np.array([_place(v, at, size, what) for v in values], int)
+
+
+def _place(value: Any, at: dict[str, int], size: int, what: str) -> int:
+    if isinstance(value, str) and at:
+        if value in at:
+            return at[value]
+        near = difflib.get_close_matches(value, at, n=3, cutoff=0.4)
+        names = list(at)
+        hint = (
+            f"did you mean {name_list(near, range(len(near)))}"
+            if near
+            else f"there are {name_list(names, range(size))}"
+        )
+        raise OptionError(f"{what}: none is named {value!r}; {hint}{'?' if near else ''}")
+    if isinstance(value, bool) or not isinstance(value, int):
+        wanted = "a name or a whole number" if at else "a whole number"
+        raise OptionError(f"{what}: {value!r} is not {wanted}, nor is all of {what} a mask of booleans")
+    if not -size <= value < size:
+        raise OptionError(f"{what}: {value} does not exist; they are numbered 0 to {size - 1}")
+    return value % size
