@@ -1,5 +1,6 @@
 """``python -m jaxrank``: the command line."""
 
-from jaxrank.cli import main
+if __name__ == "__main__":
+    from jaxrank.cli import main
 
-main()
+    main()

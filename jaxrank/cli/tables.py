@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.data.files import check_target, replacing, write_text
 
 SUFFIXES = (".csv", ".json", ".parquet")
 
@@ -66,16 +67,18 @@ class Table:
         columns = {name: [_plain(v) for v in values] for name, values in self.columns.items()}
         rows = list(zip(*columns.values(), strict=True))
         if path.suffix == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file, lineterminator="\n").writerows([list(columns), *rows])
+            lines = io.StringIO(newline="")
+            csv.writer(lines, lineterminator="\n").writerows([list(columns), *rows])
+            write_text(path, lines.getvalue())
         elif path.suffix == ".json":
             records = [dict(zip(columns, row, strict=True)) for row in rows]
-            path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            write_text(path, json.dumps(records, indent=1, ensure_ascii=False) + "\n")
         else:
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            pq.write_table(pa.table(columns), path)
+            with replacing(path) as temporary:
+                pq.write_table(pa.table(columns), temporary)
 
     def _draw(self) -> None:
         from rich.console import Console
@@ -107,9 +110,9 @@ class Table:
 
 
 def check_out(path: Path | None) -> None:
-    """`OptionError` unless ``path`` is None or ends in a suffix that `Table.save` writes; call it before long work."""
-    if path is not None and path.suffix not in SUFFIXES:
-        raise OptionError(f"--out {path}: the name must end in {', '.join(SUFFIXES)}")
+    """`OptionError` unless ``path`` is None or can be written by `Table.save`; call it before long work."""
+    if path is not None:
+        check_target(path, SUFFIXES, "tables")
 
 
 def draw_bars(table: Table, bars: Bars, width: int, unicode: bool = True) -> tuple[str, str, list[str]]:

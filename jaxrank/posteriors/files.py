@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.data.files import check_target, replacing
 from jaxrank.errors import DataError, OptionError
 from jaxrank.posteriors.checks import EXTRA, log_likelihood, replicate, spec_of
 from jaxrank.posteriors.specs import Evidence
@@ -23,6 +24,7 @@ PARTS = {
     "observed_data": "observed",
 }
 ENGINES = {".nc": "h5netcdf", ".zarr": "zarr"}
+SUFFIXES = (".npz", *ENGINES)
 DIMS = {"pair": ["pair", "outcome"], "cell": ["model", "question"], "event": ["event", "model"]}
 
 
@@ -57,31 +59,40 @@ def to_arviz(posterior: Any, checks: bool = True) -> Any:
     return tree
 
 
-def check_format(path: Any) -> None:
-    """`OptionError` where a file with the ending of ``path`` cannot be written here; call it before long work."""
-    engine = ENGINES.get(Path(path).suffix)
+def check_format(path: Any) -> Path:
+    """The path of a posterior; `OptionError` where it cannot be written here. Call it before long work."""
+    path = check_target(path, SUFFIXES, "posteriors")
+    _need_engine(path)
+    return path
+
+
+def _need_engine(path: Path) -> None:
+    engine = ENGINES.get(path.suffix)
     if engine is not None:
         _base()
         for module in (engine, *(["h5py"] if engine == "h5netcdf" else [])):
             if importlib.util.find_spec(module) is None:
-                raise OptionError(f"{Path(path).suffix} files need {module}: pip install {module}")
+                raise OptionError(f"{path.suffix} files need {module}: pip install {module}")
 
 
 def save(posterior: Any, path: Any) -> None:
     """Write a posterior; the ending of ``path`` chooses npz, nc or zarr."""
-    path = Path(path)
-    check_format(path)
+    path = check_format(path)
     if path.suffix == ".nc":
-        to_arviz(posterior).to_netcdf(path, engine=ENGINES[".nc"])
+        tree = to_arviz(posterior)
+        with replacing(path) as temporary:
+            tree.to_netcdf(temporary, engine=ENGINES[".nc"])
     elif path.suffix == ".zarr":
-        to_arviz(posterior).to_zarr(path, mode="w")
+        tree = to_arviz(posterior)
+        with replacing(path) as temporary:
+            tree.to_zarr(temporary, mode="w")
     else:
         parts = {"draws": posterior.draws, "extras": posterior.extras}
         if posterior.evidence is not None:
             parts |= {"design": posterior.evidence.design, "observed": {"outcomes": posterior.evidence.outcomes}}
         arrays = {f"{part}/{name}": x for part, content in parts.items() for name, x in content.items()}
-        with path.open("wb") as file:
-            contents: dict[str, Any] = {"meta": np.array(json.dumps(_meta(posterior))), **arrays}
+        contents: dict[str, Any] = {"meta": np.array(json.dumps(_meta(posterior))), **arrays}
+        with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **contents)
 
 
@@ -116,7 +127,7 @@ def _from_npz(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:
 
 
 def _from_tree(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:
-    check_format(path)
+    _need_engine(path)
     import xarray
 
     engine: Any = ENGINES[path.suffix]

@@ -7,17 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxrank.data.files import check_target, check_writable
 from jaxrank.errors import OptionError
 
 SUFFIXES = (".html", ".md")
 
 
 def check_path(path: str | os.PathLike) -> Path:
-    """The path of a report; `OptionError` unless it ends in .html or .md."""
-    path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise OptionError(f"{str(path)!r}: a report is written as {' or '.join(SUFFIXES)}")
+    """The path of a report; `OptionError` unless it ends in .html or .md and can be written."""
+    path = check_target(path, SUFFIXES, "reports")
+    folder = figures_folder(path)
+    if path.suffix == ".md" and folder.is_dir():
+        check_writable(folder / "figure.png", "figures")
+    elif path.suffix == ".md" and folder.exists():
+        raise OptionError(f"{str(folder)!r} is a file where the figures of {path.name!r} go; choose another name")
     return path
+
+
+def figures_folder(path: Path) -> Path:
+    """Where the figures of a report in Markdown go: the folder ``NAME_files`` beside ``NAME.md``."""
+    return path.with_name(f"{path.stem}_files")
 
 
 def report(

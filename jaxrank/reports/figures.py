@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from jaxrank.data.files import replacing
 from jaxrank.reports.blocks import Figure
 from jaxrank.results.plots.canvas import matplotlib
 
@@ -35,7 +36,9 @@ def svg(figure: Figure) -> str:
 
 
 def png(figure: Figure, path: Path) -> None:
-    _draw(figure).savefig(path, dpi=110)
+    drawn = _draw(figure)
+    with replacing(path) as temporary:
+        drawn.savefig(temporary, dpi=110, format="png")
 
 
 def _draw(figure: Figure) -> Any:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from jaxrank.data.files import write_text
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.figures import svg
 from jaxrank.results.tables import render
@@ -25,7 +26,7 @@ def write_html(title: str, sections: Sequence[Section], path: Path) -> None:
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n<nav>{links}</nav>\n{body}\n</body>\n</html>\n"
     )
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def _section(number: int, section: Section) -> str:

@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from jaxrank.data.files import write_text
+from jaxrank.reports import figures_folder
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.figures import png
 from jaxrank.results.tables import cell
 
 
 def write_markdown(title: str, sections: Sequence[Section], path: Path) -> None:
-    """Figures go to the folder ``NAME_files`` of a report ``NAME.md``."""
-    folder = path.with_name(f"{path.stem}_files")
+    folder = figures_folder(path)
     folder.mkdir(exist_ok=True)
     parts = [f"# {plain(title)}"]
     for section in sections:
         parts += [f"## {plain(section.title)}", *(_block(block, folder) for block in section.blocks)]
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    write_text(path, "\n\n".join(parts) + "\n")
 
 
 def plain(text: str) -> str:

@@ -130,10 +130,10 @@ def _in_order(
     x64 = jax.config.read("jax_enable_x64")  # a thread-local setting
 
     def job(start: int, stop: int) -> dict[str, np.ndarray]:
-        stored = checkpoint.load(start, stop) if checkpoint else None
-        if stored is not None:
-            return stored
         with jax.enable_x64(x64):
+            stored = checkpoint.load(start, stop, _shapes(work, stop - start)) if checkpoint else None
+            if stored is not None:
+                return stored
             if isinstance(work, Replication) and work.ranker.host:
                 arrays = _run_on_host(work, start, stop, size)
             else:
@@ -250,15 +250,26 @@ def _loop(lane: Callable, block: int, capacity: int, first: Array, count: Array,
     return jax.lax.fori_loop(0, count, body, start)
 
 
+def _shapes(work: Work, n: int) -> dict[str, tuple[int, ...]] | None:
+    """Shapes of the arrays that `Work.reduce` makes of n replicates; None where a method on the host makes them."""
+    if _on_host(work):
+        return None
+    lane = _traced(work).out
+    one, two = (work.reduce({name: np.zeros((k, *x.shape), x.dtype) for name, x in lane.items()}) for k in (1, 2))
+    by_replicate = {name: one[name].shape != two[name].shape for name in one}
+    return {name: (n, *x.shape[1:]) if by_replicate[name] else x.shape for name, x in one.items()}
+
+
 def _on_host(work: Work) -> bool:
     return isinstance(work, Replication) and work.ranker.host
 
 
 class _Traced(NamedTuple):
-    """What one trace of a lane tells: bytes on the host of a replicate, and whether it calls LAPACK."""
+    """What one trace of a lane tells: bytes on the host of a replicate, whether it calls LAPACK, and what it makes."""
 
     lane_bytes: int
     calls_lapack: bool
+    out: dict[str, jax.ShapeDtypeStruct]
 
 
 _TRACES: dict[Any, _Traced] = {}
@@ -273,12 +284,12 @@ def _traced(work: Work) -> _Traced:
         if len(_TRACES) >= 256:
             _TRACES.clear()
         first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
-        called, out = set(), ()
+        called, out = set(), {}
         if not _on_host(work):
             jaxpr, out = jax.make_jaxpr(work.lane, return_shape=True)(jnp.uint32(0), first)
             called = _primitives(jaxpr.jaxpr)
         size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves((first, out))) + 1
-        _TRACES[key] = _Traced(size, not called.isdisjoint(_LAPACK))
+        _TRACES[key] = _Traced(size, not called.isdisjoint(_LAPACK), out)
     return _TRACES[key]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxrank.data.files import check_target, replacing
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.numerics.ranks import kendall_tau
@@ -21,6 +22,9 @@ from jaxrank.results import storage
 from jaxrank.results.drawing import draw
 from jaxrank.results.fit import Result
 from jaxrank.results.tables import render
+
+REPLICATES = (".npz", ".parquet")
+"""Endings of files that hold replicates."""
 
 
 class Interval(NamedTuple):
@@ -278,16 +282,15 @@ class Replicates(Study):
         """Write the replicates: ``.npz`` (the whole study, for `jaxrank.load`; scores, ranks, status, steps, point and
         models under these names) or ``.parquet`` (one row a replicate and model: replicate, model, score, rank,
         status)."""
-        path = Path(path)
+        path = check_target(path, REPLICATES, "replicates")
         if path.suffix == ".npz":
             contents: dict[str, Any] = {**self.kept.arrays(), "ranks": self.ranks, "point": self.point}
             record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)
             record.update(scheme=self.scheme, n_replicates=self.n_replicates)
             storage.save(self, path, record, {**contents, "models": np.array(self.models)})
-        elif path.suffix == ".parquet":
-            self.long_frame().to_parquet(path, index=False)
         else:
-            raise OptionError(f"{str(path)!r}: replicates are written as .npz or .parquet")
+            with replacing(path) as temporary:
+                self.long_frame().to_parquet(temporary, index=False)
         return path
 
     def long_frame(self) -> Any:

@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxrank.data.files import check_target, replacing, write_text
 from jaxrank.errors import DataError, OptionError
 
 RECORD = "jaxrank"
@@ -32,34 +33,34 @@ def save(
 ) -> Path:
     """Write ``source`` whole to an ``.npz``, with a ``record`` of how it was made. ``named``: arrays that the file
     holds under names of their own, for other programs."""
-    path = Path(path)
+    path = check_target(path, (".npz",), "results")
     arrays: dict[str, Any] = dict(named or {})
     known = {id(value): name for name, value in arrays.items()}
     tree = _encode(source, arrays, known, type(source).__name__)
     text = json.dumps({"record": {**versions(), **record}, "tree": tree}, ensure_ascii=False)
-    with path.open("wb") as file:
-        contents: dict[str, Any] = {**arrays, RECORD: np.array(text)}
+    contents: dict[str, Any] = {**arrays, RECORD: np.array(text)}
+    with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **contents)
     return path
 
 
 def save_table(frame: Any, path: str | os.PathLike, record: Mapping[str, Any]) -> Path:
     """Write a frame as ``.parquet`` (the record in the file's metadata), ``.json`` (record and rows) or ``.csv``."""
-    path = Path(path)
+    path = check_target(path, (".npz", *TABLES), "results")
     text = json.dumps({**versions(), **record}, ensure_ascii=False)
     if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
+        write_text(path, frame.to_csv(index=False, lineterminator="\n"))
     elif path.suffix == ".json":
         rows = json.loads(frame.to_json(orient="records", double_precision=15))
-        path.write_text(json.dumps({"record": json.loads(text), "rows": rows}, indent=1, ensure_ascii=False) + "\n")
-    elif path.suffix == ".parquet":
+        write_text(path, json.dumps({"record": json.loads(text), "rows": rows}, indent=1, ensure_ascii=False) + "\n")
+    else:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         table = pa.Table.from_pandas(frame, preserve_index=False)
-        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), RECORD: text}), path)
-    else:
-        raise OptionError(f"{str(path)!r}: results are written as .npz (all of them) or {', '.join(TABLES)} (a table)")
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), RECORD: text})
+        with replacing(path) as temporary:
+            pq.write_table(table, temporary)
     return path
 
 

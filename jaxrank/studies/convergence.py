@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
@@ -66,6 +66,8 @@ def convergence(
     _check_scheme(data, scheme)
     points = _check_grid(grid, data.shape[2])
     n = number_of_replicates(data, Trials(), n_replicates)
+    if checkpoint is not None:
+        check_folder(checkpoint)
     curves: dict[str, Curve] = {}
     works: dict[str, PrefixWork] = {}
     wide: dict[str, bool] = {}
@@ -80,7 +82,7 @@ def convergence(
             work = PrefixWork.make(
                 make_prefixes(data, ranker, scheme, pairing, label, points), as_key(seed), target, tau
             )
-            where = None if checkpoint is None else os.path.join(checkpoint, re.sub(r"[^\w@.-]+", "_", label))
+            where = None if checkpoint is None else folder_of(checkpoint, label)
             labels = {
                 "method": label,
                 "scheme": str(scheme),

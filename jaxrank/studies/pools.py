@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 import jax
@@ -16,6 +15,7 @@ from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import Ranker
+from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate
 from jaxrank.resampling.schemes import Models, Subsample
@@ -52,6 +52,8 @@ def model_pools(
     if isinstance(data, Comparisons) or data.outcomes is None:
         raise UnsupportedDataError("pools of models are ranked from single trials; battles and counts alone have none")
     Models(size).check(data.shape)
+    if checkpoint is not None:
+        check_folder(checkpoint)
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named_methods(methods).items():
         ranker = prepare(method, data, prior_for(method, R0), {})
@@ -59,7 +61,7 @@ def model_pools(
             raise OptionError(f"{label} runs on the host, one fit at a time, and cannot be mapped over pools")
         with precision(dtype):
             work = _work(data, ranker, label, size, pairing, as_key(seed))
-            where = None if checkpoint is None else os.path.join(checkpoint, re.sub(r"[^\w@.-]+", "_", label))
+            where = None if checkpoint is None else folder_of(checkpoint, label)
             labels = {"method": label, "size": str(size), "seed": str(seed), "pairing": pairing, "study": "pools"}
             disk, step = open_checkpoint(where, work, data, labels, n_pools, chunk_size)
             batches = replicate(work, n_pools, chunk=step, checkpoint=disk, progress=progress, title=label)

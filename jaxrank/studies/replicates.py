@@ -13,6 +13,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import NeedsPrior, Ranker, StartsNear
+from jaxrank.resampling.checkpoint import check_folder
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
@@ -53,7 +54,8 @@ def bootstrap(
     size, and number of devices and hosts.
     **keep**: "scores" keeps all scores; "summary" keeps counts only, so that memory does not grow with B.
     **chunk_size**: replicates between two checkpoints; by default from memory.
-    **checkpoint**: a directory for finished chunks. A study that was stopped goes on where it stood.
+    **checkpoint**: a directory for finished chunks, of this study alone. A study that was stopped goes on where it
+    stood; another study in that directory is an error.
     **progress**: a progress bar; by default on a terminal only.
 
     Replicates in which the method fails are kept with their status and never raise. Point estimates come from the whole
@@ -76,6 +78,8 @@ def bootstrap(
     name = method_name(method)
     check_prior(ranker, R0, scheme, name)
     n = number_of_replicates(data, scheme, n_replicates)
+    if checkpoint is not None:
+        check_folder(checkpoint)
     with precision(dtype):
         key = as_key(seed)
         estimate = whole_fit(data, ranker, name, pairing, key)

@@ -49,11 +49,14 @@ def bootstrap(
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
+    from jaxrank.data.files import check_target
     from jaxrank.numerics.status import Status
-    from jaxrank.results.replicates import Replicates
+    from jaxrank.results.replicates import REPLICATES, Replicates
     from jaxrank.studies.replicates import bootstrap as study
 
     check_out(out)
+    if save is not None:
+        check_target(save, REPLICATES, "replicates")
     prints = join_hosts(hosts)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     rep = study(

@@ -1,0 +1,134 @@
+"""Writing files so that none is lost: looked at before the work, written beside the target, renamed when whole.
+
+A file that `replacing` writes is at every moment the old one or the new one, whole, whenever the process is killed.
+What a killed process leaves is a file ``.jaxrank-*.part`` in the same folder, which nothing reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jaxrank.errors import OptionError
+
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, ValueError, TypeError, KeyError),
+    *(AttributeError, IndexError, OverflowError, MemoryError, RuntimeError, SyntaxError),
+)
+"""What NumPy and the library of zip files raise on an npz that is damaged or none; a file that is absent is not among
+them."""
+
+
+def check_target(path: str | os.PathLike, suffixes: Sequence[str], what: str) -> Path:
+    """The path of a file that can be written; call it before long work.
+
+    **suffixes**: the endings that choose a format. **what**: the subject of the sentence, in the plural ("replicates").
+    `OptionError` for another ending, a folder that is missing or not to be written, and a target that is no file.
+    """
+    try:
+        path = Path(path)
+    except TypeError:
+        raise OptionError(f"{what} are written to a path, not to {path!r}") from None
+    if path.suffix not in suffixes:
+        *most, last = suffixes
+        endings = f"{', '.join(most)} or {last}" if most else last
+        raise OptionError(f"{str(path)!r}: {what} are written as {endings}; choose a name with one of these endings")
+    check_writable(path, what)
+    return path
+
+
+def check_writable(path: Path, what: str) -> None:
+    """`OptionError` where a file (or a zarr store) cannot be put at ``path``."""
+    folder = path.parent
+    if not folder.is_dir():
+        trouble = "is no folder" if folder.exists() else "does not exist; make it first"
+        raise OptionError(f"{str(path)!r}: {what} cannot be written there, since {str(folder)!r} {trouble}")
+    if path.exists() and not path.is_file() and path.suffix != ".zarr":
+        kind = "a folder" if path.is_dir() else "no ordinary file"
+        raise OptionError(f"{str(path)!r} is {kind}; {what} need a name of their own")
+    if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise OptionError(f"{str(path)!r}: no permission to write {what} there; choose another place")
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[Path]:
+    """Yields a temporary path beside ``path``, which takes its place when the block ends without an error.
+
+    The writer makes the file (or the folder of a zarr store) at the temporary path. Links are followed, and a file that
+    is replaced keeps its permissions.
+    """
+    path = Path(path)
+    target = path.resolve() if path.is_symlink() else path
+    temporary = target.with_name(f".jaxrank-{secrets.token_hex(6)}.part")
+    try:
+        yield temporary
+        if temporary.is_dir():
+            _swap_folder(temporary, target)
+            return
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def create(path: Path, content: bytes) -> bool:
+    """Make a file that was not there, whole at once; False, and nothing written, where there is one already."""
+    temporary = path.with_name(f".jaxrank-{secrets.token_hex(6)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, path)  # fails where the name is taken, unlike a rename
+            return True
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            with contextlib.suppress(FileExistsError), path.open("xb") as file:
+                file.write(content)
+                return True
+            return False
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Text in UTF-8 with line ends as they are, in place of what was there."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8"))
+
+
+def _swap_folder(temporary: Path, target: Path) -> None:
+    """A folder cannot be renamed over another: the old one steps aside first, and comes back if the new one fails."""
+    if not target.exists():
+        os.replace(temporary, target)
+        return
+    aside = target.with_name(f".jaxrank-{secrets.token_hex(6)}.old")
+    os.replace(target, aside)
+    try:
+        os.replace(temporary, target)
+    except BaseException:
+        os.replace(aside, target)
+        raise
+    _remove(aside)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
