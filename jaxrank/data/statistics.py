@@ -59,11 +59,22 @@ class Counts(eqx.Module):
 
     @property
     def means(self) -> Float[Array, "models questions"]:
-        """Mean category value of each cell (the success rate of binary data); 0 where nothing was observed."""
-        grade = jnp.arange(self.categories.shape[-1], dtype=self.categories.dtype)
+        """Mean value of the trials of each cell, on the scale of ``levels``; 0 where nothing was observed."""
+        return jnp.where(self.trials > 0, self.levels[0] + self.heights, 0)
+
+    @property
+    def heights(self) -> Float[Array, "models questions"]:
+        """Mean value of the trials of each cell above the lowest level, so that no common part of the levels costs
+        digits; 0 where nothing was observed."""
         n = self.trials
-        total = jnp.matmul(self.categories, grade, precision=HIGHEST)
-        return jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
+        above = jnp.matmul(self.categories, self.levels - self.levels[0], precision=HIGHEST)
+        return jnp.where(n > 0, above / jnp.where(n > 0, n, 1), 0)
+
+    @property
+    def shares(self) -> Float[Array, "models questions"]:
+        """Share of the trials of each cell with outcome 1 of binary data; 0 where nothing was observed."""
+        n = self.trials
+        return self.successes / jnp.where(n > 0, n, 1)
 
     def mean_over_questions(self, values: Float[Array, "models questions"]) -> Float[Array, " models"]:
         """Mean of ``values`` over the observed questions of each model; NaN where a model has none."""

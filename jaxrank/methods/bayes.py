@@ -12,12 +12,12 @@ from jaxtyping import Array, Float
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, NeedsPrior, Ranker, choice, number
+from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, MeanOfCells, NeedsPrior, Ranker, choice, number
 from jaxrank.numerics.dirichlet import dirichlet_moments, prior_counts
 from jaxrank.numerics.status import Status
 
 
-class Bayes(Ranker, NeedsPrior, HasStandardErrors, ChecksData):
+class Bayes(Ranker, NeedsPrior, HasStandardErrors, MeanOfCells, ChecksData):
     """Posterior mean of the weighted outcome under a uniform or an empirical Dirichlet prior; cannot fail.
 
     **Model** The category probabilities of model l on question m are Dirichlet(1 + prior counts), independent over
@@ -43,23 +43,30 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, ChecksData):
     needs_R0: bool = choice(False)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        mean, sd = self.moments(stat)
-        scores = mean if self.quantile is None else mean + ndtri(jnp.asarray(self.quantile, mean.dtype)) * sd
+        origin, above, sd = self.moments(stat)
+        scores = above if self.quantile is None else above + ndtri(jnp.asarray(self.quantile, above.dtype)) * sd
         if self.needs_R0 and self.prior is None:
-            return exact_fit(jnp.full_like(scores, jnp.nan), Status.UNDEFINED, mean=mean, sd=sd)
-        return exact_fit(scores, mean=mean, sd=sd)
+            return exact_fit(jnp.full_like(scores, jnp.nan), Status.UNDEFINED, mean=origin + above, sd=sd)
+        return exact_fit(scores, origin=origin, mean=origin + above, sd=sd)
 
-    def moments(self, stat: Counts) -> tuple[Float[Array, " models"], Float[Array, " models"]]:
-        """Posterior mean and standard deviation of every model."""
+    def moments(self, stat: Counts) -> tuple[Float[Array, ""], Float[Array, " models"], Float[Array, " models"]]:
+        """The first weight, and of every model the posterior mean above it and the standard deviation."""
         weights = stat.levels if self.w is None else jnp.asarray(self.w, stat.levels.dtype)
         unseen = weights.shape[0] - stat.categories.shape[-1]  # categories with a weight that no outcome has
         counts = 1 + (jnp.pad(stat.categories, ((0, 0), (0, 0), (0, unseen))) if unseen else stat.categories)
         if self.prior is not None:
             counts = counts + jnp.asarray(self.prior, counts.dtype)
-        mean, variance = dirichlet_moments(counts, weights)
+        above, variance = dirichlet_moments(counts, weights - weights[0])
         times, n_questions = stat.questions[None, :], jnp.sum(stat.questions)
         sd = jnp.sqrt(jnp.sum(times * variance, axis=-1)) / n_questions
-        return jnp.sum(times * mean, axis=-1) / n_questions, sd
+        return weights[0], jnp.sum(times * above, axis=-1) / n_questions, sd
+
+    @property
+    def of_cells(self) -> bool:
+        return self.prior is None and self.quantile is None and not self.needs_R0
+
+    def values(self, levels: np.ndarray) -> np.ndarray:
+        return levels if self.w is None else np.asarray(self.w, float)[: len(levels)]
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         return fit.params["sd"]

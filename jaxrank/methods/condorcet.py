@@ -10,7 +10,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.preferences import TIE_POLICIES, check_option, preferences, votes_fit
+from jaxrank.models.options import check_choice
+from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker, choice
 from jaxrank.numerics.graph import levels, reachability, strong_components
 from jaxrank.numerics.paths import widest_paths
@@ -23,7 +24,7 @@ class Schulze(Ranker):
 
     **Model** p = widest paths over the victories (Q_ij > Q_ji) with the winner's votes as strength; i above j iff
     p_ij > p_ji [schulze2011].
-    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Reads** counts: each question votes between two models by the mean values of their trials.
     **Scores** minus the level of the model: 0 at the top, -1 for those with one model above them, ... (longest chain
     from the top of the relation, which is a strict partial order).
     **Fields** ``tie_policy``: "half" (default) adds half of the tied questions to the votes of both, "ignore" does not.
@@ -36,7 +37,7 @@ class Schulze(Ranker):
     tie_policy: str = choice("half")
 
     def __check_init__(self) -> None:
-        check_option("tie_policy", self.tie_policy, TIE_POLICIES)
+        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=self.tie_policy == "half")
@@ -49,7 +50,7 @@ class RankedPairs(Ranker):
 
     **Model** victories Q_ij > Q_ji in falling strength; a victory is skipped when the loser already stands above the
     winner through locked ones [tideman1987].
-    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Reads** counts: each question votes between two models by the mean values of their trials.
     **Scores** minus the level of the model in the locked order (longest chain from the top); 0 at the top.
     **Fields** ``strength``: "margin" (default) or "winning_votes". ``tie_policy``: "half" (default) adds half of the
     tied questions to the votes of both, "ignore" does not; margins are the same under both.
@@ -68,8 +69,8 @@ class RankedPairs(Ranker):
     tie_policy: str = choice("half")
 
     def __check_init__(self) -> None:
-        check_option("strength", self.strength, STRENGTHS)
-        check_option("tie_policy", self.tie_policy, TIE_POLICIES)
+        check_choice("strength", self.strength, STRENGTHS)
+        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         by_votes = self.strength == "winning_votes"

@@ -11,7 +11,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.preferences import Preferences, check_option, preferences, votes_fit
+from jaxrank.models.options import check_choice
+from jaxrank.models.preferences import Preferences, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker, choice
 
 RANK_TIES = ("average", "max")
@@ -21,7 +22,7 @@ class Nanson(Ranker):
     """Nanson's rule: drop the models at or below the mean Borda score of those that remain, and repeat.
 
     **Model** rounds over the remaining set A: drop l in A with B_A(l) <= mean of B_A [nanson1882].
-    **Reads** counts: each question orders the models by their share of successful trials.
+    **Reads** counts: each question orders the models by the mean value of their trials.
     **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
     **Fields** ``rank_ties``: how tied models share points on a question, "average" (default: half a point for each
     tie) or "max" (none). ``strict``: True drops only the models below the mean, Nanson's own text; where none is
@@ -36,7 +37,7 @@ class Nanson(Ranker):
     strict: bool = choice(False)
 
     def __check_init__(self) -> None:
-        check_option("rank_ties", self.rank_ties, RANK_TIES)
+        check_choice("rank_ties", self.rank_ties, RANK_TIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
@@ -54,7 +55,7 @@ class Baldwin(Ranker):
 
     **Model** rounds over the remaining set A: drop the l in A with the smallest B_A(l), all of them if several
     [baldwin1926].
-    **Reads** counts: each question orders the models by their share of successful trials.
+    **Reads** counts: each question orders the models by the mean value of their trials.
     **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
     **Fields** ``rank_ties``: how tied models share points on a question, "average" (default: half a point for each
     tie) or "max" (none).
@@ -68,7 +69,7 @@ class Baldwin(Ranker):
     rank_ties: str = choice("average")
 
     def __check_init__(self) -> None:
-        check_option("rank_ties", self.rank_ties, RANK_TIES)
+        check_choice("rank_ties", self.rank_ties, RANK_TIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)

@@ -12,7 +12,8 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit, rounding_resolution
-from jaxrank.models.preferences import TIE_POLICIES, Preferences, check_option, preferences, votes_fit
+from jaxrank.models.options import check_choice
+from jaxrank.models.preferences import TIE_POLICIES, Preferences, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker, choice, number
 from jaxrank.numerics.graph import levels
 from jaxrank.numerics.solve.linear_order import MAX_ITEMS, best_orders
@@ -25,7 +26,7 @@ class KemenyYoung(Ranker):
 
     **Model** max over linear orders of sum over pairs of V_ij with i above j; i is above j here iff it is in every
     optimal order [kemeny1959; young1977].
-    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Reads** counts: each question votes between two models by the mean values of their trials.
     **Scores** minus the level of the model in that relation (longest chain from the top); 0 at the top.
     **Fields** ``tie_policy``: "half" (default) counts half of the tied questions for both directions, "ignore" does
     not; only ``agreement`` differs. ``time_limit``: seconds for one fit, 60 by default, None for no limit.
@@ -45,7 +46,7 @@ class KemenyYoung(Ranker):
     time_limit: Any = number(60.0)
 
     def __check_init__(self) -> None:
-        check_option("tie_policy", self.tie_policy, TIE_POLICIES)
+        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = _preferences(stat)
@@ -73,7 +74,7 @@ class KemenyYoungSmall(Ranker):
 
     **Model** as `KemenyYoung`: max over linear orders of sum over pairs of V_ij with i above j; i is above j here iff
     it is in every optimal order [kemeny1959; young1977].
-    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Reads** counts: each question votes between two models by the mean values of their trials.
     **Scores** minus the level of the model in that relation (longest chain from the top); 0 at the top.
     **Fields** ``tie_policy``: "half" (default) counts half of the tied questions for both directions, "ignore" does
     not; only ``agreement`` differs.
@@ -86,7 +87,7 @@ class KemenyYoungSmall(Ranker):
     tie_policy: str = choice("half")
 
     def __check_init__(self) -> None:
-        check_option("tie_policy", self.tie_policy, TIE_POLICIES)
+        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         n = stat.trials.shape[0]

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.preferences import shares, votes_fit
+from jaxrank.models.preferences import grades, votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 
 _COUNTING = 128  # up to this many questions comparing all pairs of grades beats sorting them
@@ -19,13 +19,13 @@ _COUNTING = 128  # up to this many questions comparing all pairs of grades beats
 class MajorityJudgment(Ranker):
     """Majority judgment: the lower median of a model's grades; ties by removing one median at a time.
 
-    **Model** every question grades every model by its share of successful trials; a model's value is the sequence of
+    **Model** every question grades every model by the mean value of its trials; a model's value is the sequence of
     lower medians met while one median grade after another is removed, compared lexicographically [balinski2011].
     **Reads** counts.
     **Scores** minus the number of models with a greater value; 0 at the top.
     **Fields** none.
     **Status** undefined where a model has no observed question.
-    **Params** ``median``: (L,) the lower median grade, a share of successes (a mean category for categories 0..C).
+    **Params** ``median``: (L,) the lower median grade, on the scale of the levels (a share of successes of 0 and 1).
     **Departs** where models have different numbers of observed questions, of which the source knows nothing: grades
     are read at equal distances from the middle, as shares of a model's questions. Removing medians reads the sorted
     grades from the middle outwards, at each distance below before above; so with equal numbers of questions, and any
@@ -35,12 +35,25 @@ class MajorityJudgment(Ranker):
     statistic: ClassVar[type] = Counts
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        grade, weight = shares(stat), stat.observed
+        grade, slack, unit = grades(stat)
+        grade = jax.lax.cond(slack > 0, _snapped, lambda grade, _: grade, grade, slack)
+        weight = stat.observed
         mass = jnp.sum(weight, axis=-1, keepdims=True)
         weight = weight / jnp.where(mass > 0, mass, 1)
         place = by_counting if grade.shape[-1] <= _COUNTING else by_sorting
         better, median = _compare(*place(grade, weight))
+        median = stat.levels[0] + unit * median
         return votes_fit((-better).astype(grade.dtype), mass[:, 0] > 0, median=median)
+
+
+def _snapped(grade: Float[Array, "models questions"], slack: Float[Array, ""]) -> Float[Array, "models questions"]:
+    """Grades with those that are equal within rounding made equal: the lowest of each run of neighbours."""
+    flat = grade.reshape(-1)
+    order = jnp.argsort(flat)
+    rising = flat[order]
+    new = jnp.concatenate([jnp.ones(1, bool), jnp.diff(rising) > slack])
+    head = jax.lax.cummax(jnp.where(new, rising, -jnp.inf))
+    return jnp.zeros_like(flat).at[order].set(head).reshape(grade.shape)
 
 
 def by_counting(grade: Array, weight: Array) -> tuple[Array, Array, Array]:

@@ -15,15 +15,22 @@ from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.ranker import ChecksData, Entry, Ranker, number
+from jaxrank.models.ranker import ChecksData, Entry, MeanOfCells, Ranker, number
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.status import Status
 
 
-class TriesMetric(Ranker, ChecksData):
+class TriesMetric(Ranker, MeanOfCells, ChecksData):
     """A score that is the mean over questions of one function of the successes and trials of a cell."""
 
     k: eqx.AbstractVar[Any]
+
+    @property
+    def of_cells(self) -> bool:
+        return True
+
+    def values(self, levels: np.ndarray) -> None:
+        return None
 
     @abc.abstractmethod
     def chance(self, c: Float[Array, "*cells"], n: Float[Array, "*cells"]) -> Float[Array, "*cells"]:

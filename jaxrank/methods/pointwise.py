@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.data.statistics import HIGHEST, Counts
+from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.models.ranker import Entry, HasStandardErrors, MeanOfCells, Ranker, choice, number
+from jaxrank.numerics.dirichlet import dirichlet_moments
 from jaxrank.numerics.status import Status
 
 
-class Average(Ranker, HasStandardErrors):
-    """Mean accuracy: the mean over questions of the share of successful trials.
+class Average(Ranker, HasStandardErrors, MeanOfCells):
+    """Mean grade: the mean over questions of the mean value of the trials, the accuracy where they are right or wrong.
 
-    **Model** s_l = 1/M sum_m k_lm / n_lm [hariri2026ranking, eq. 20].
+    **Model** s_l = 1/M sum_m k_lm / n_lm, k_lm the sum of the values of the trials [hariri2026ranking, eq. 20].
     **Reads** counts. With unequal numbers of trials every observed question still weighs the same.
-    **Scores** in [0, 1] for binary outcomes, [0, C] for categories 0..C; not centred.
+    **Scores** on the scale of the levels: [0, 1] for outcomes 0 and 1, [0, C] for categories 0..C; not centred.
     **Fields** ``pooled``: True gives the share of all trials, whatever the question; default False.
     **Standard errors** (1 + C + N)/N times the posterior standard deviation of Bayes@N with a uniform prior
     [hariri2026dont], question by question.
@@ -32,19 +34,24 @@ class Average(Ranker, HasStandardErrors):
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         if self.pooled:
             weight = stat.observed * stat.trials
-            scores = jnp.sum(weight * stat.means, axis=-1) / jnp.sum(weight, axis=-1)
+            above = jnp.sum(weight * stat.heights, axis=-1) / jnp.sum(weight, axis=-1)
         else:
-            scores = stat.mean_over_questions(stat.means)
-        return exact_fit(scores, jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED))
+            above = stat.mean_over_questions(stat.heights)
+        status = jnp.where(jnp.all(jnp.isfinite(above)), Status.CONVERGED, Status.UNDEFINED)
+        return exact_fit(above, status, stat.levels[0])
+
+    @property
+    def of_cells(self) -> bool:
+        return True
+
+    def values(self, levels: np.ndarray) -> np.ndarray:
+        return levels
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         n_categories = stat.categories.shape[-1]
-        grade = jnp.arange(n_categories, dtype=stat.categories.dtype)
         n = stat.trials
         total = n + n_categories
-        share = (stat.categories + 1) / total[..., None]
-        mean = jnp.matmul(share, grade, precision=HIGHEST)
-        variance = (jnp.matmul(share, grade**2, precision=HIGHEST) - mean**2) / (total + 1)
+        _, variance = dirichlet_moments(stat.categories + 1, stat.levels)
         scale = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
         weight = n if self.pooled else jnp.ones_like(n)  # of one copy of a question
         total_variance = jnp.sum(stat.observed * (weight * scale) ** 2 * variance, axis=-1)
@@ -70,7 +77,7 @@ class InverseDifficulty(Ranker):
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         low, high = jnp.asarray(self.clip, stat.categories.dtype)
-        p, seen = stat.means, (stat.trials > 0).astype(stat.categories.dtype)
+        p, seen = stat.shares, (stat.trials > 0).astype(stat.categories.dtype)
         rate = jnp.sum(p, axis=0) / jnp.maximum(jnp.sum(seen, axis=0), 1)
         weight = stat.observed / jnp.clip(rate, low, high)[None, :]
         scores = jnp.sum(weight * p, axis=-1) / jnp.sum(weight, axis=-1)

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.preferences import TIE_POLICIES, check_option, preferences, votes_fit
+from jaxrank.models.options import check_choice
+from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker, choice
 
 
@@ -17,7 +18,7 @@ class Borda(Ranker):
 
     **Model** s_l = sum_m (L - average rank of l on question m) = sum_j (V + Q_lj - Q_jl) / 2, with V questions
     [borda1781].
-    **Reads** counts: each question orders the models by their share of successful trials.
+    **Reads** counts: each question orders the models by the mean value of their trials.
     **Scores** points in [0, V (L - 1)]; not centred.
     **Fields** none.
     **Status** undefined where a model has no observed question.
@@ -39,7 +40,7 @@ class Copeland(Ranker):
     """Copeland score: pairwise majorities won minus pairwise majorities lost.
 
     **Model** s_l = sum_j sign(Q_lj - Q_jl) [copeland1951].
-    **Reads** counts: each question votes between two models by their shares of successful trials; ties abstain.
+    **Reads** counts: each question votes between two models by the mean values of their trials; ties abstain.
     **Scores** whole numbers in [-(L - 1), L - 1] that sum to 0.
     **Fields** none.
     **Status** undefined where a model has no observed question.
@@ -57,7 +58,7 @@ class WinRate(Ranker):
     """Win rate: the share of a model's deciding pairwise votes that it won.
 
     **Model** s_l = sum_j Q_lj / sum_j (Q_lj + Q_jl), 0.5 where no vote decides [hariri2026ranking, eq. 35].
-    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Reads** counts: each question votes between two models by the mean values of their trials.
     **Scores** in [0, 1]; a half means as many wins as losses. Ties do not count.
     **Fields** none.
     **Status** undefined where a model has no observed question.
@@ -78,7 +79,7 @@ class Minimax(Ranker):
     """Minimax (Simpson-Kramer): minus the strength of a model's worst pairwise defeat.
 
     **Model** s_l = -max_j strength(j over l) over the j with Q_jl > Q_lj; 0 for an undefeated model [simpson1969].
-    **Reads** counts: each question votes between two models by their shares of successful trials.
+    **Reads** counts: each question votes between two models by the mean values of their trials.
     **Scores** votes, at most 0; not centred.
     **Fields** ``variant``: "margin" (default) takes Q_jl - Q_lj as strength, "winning_votes" the winner's votes.
     ``tie_policy``: "half" (default) adds half of the tied questions to the votes of both, "ignore" does not; margins
@@ -92,8 +93,8 @@ class Minimax(Ranker):
     tie_policy: str = choice("half")
 
     def __check_init__(self) -> None:
-        check_option("variant", self.variant, ("margin", "winning_votes"))
-        check_option("tie_policy", self.tie_policy, TIE_POLICIES)
+        check_choice("variant", self.variant, ("margin", "winning_votes"))
+        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         by_votes = self.variant == "winning_votes"

@@ -29,14 +29,16 @@ class Fit(eqx.Module):
     params: dict[str, Any]
 
 
-def exact_fit(scores: Float[Array, " models"], status: Any = Status.CONVERGED, **params: Any) -> Fit:
-    """A `Fit` of a closed form whose scores are exact up to the rounding of one division and a short sum."""
+def exact_fit(scores: Float[Array, " models"], status: Any = Status.CONVERGED, origin: Any = 0.0, **params: Any) -> Fit:
+    """A `Fit` of a closed form whose scores ``origin + scores`` are exact up to the rounding of one division and a
+    short sum. An origin that all models share costs its own last digit only."""
     scores = jnp.asarray(scores)
+    origin = jnp.asarray(origin, scores.dtype)
     return Fit(
-        scores=scores,
+        scores=origin + scores,
         status=jnp.asarray(status, jnp.int32),
         steps=jnp.asarray(0, jnp.int32),
-        resolution=rounding_resolution(scores),
+        resolution=rounding_resolution(scores) + 2 * jnp.finfo(scores.dtype).eps * jnp.abs(origin),
         params=params,
     )
 

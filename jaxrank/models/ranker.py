@@ -56,6 +56,22 @@ class StartsNear(eqx.Module):
         lies too far away the solver begins as without."""
 
 
+class MeanOfCells(eqx.Module):
+    """Mixin of rankers whose score is the mean over questions of one function of a cell's counts, the same for every
+    model and question. Studies work the function out once for every possible cell and look it up in replicates and
+    prefixes."""
+
+    @property
+    @abc.abstractmethod
+    def of_cells(self) -> bool:
+        """Whether it is such a mean under its options."""
+
+    @abc.abstractmethod
+    def values(self, levels: np.ndarray) -> np.ndarray | None:
+        """Value of each category, (C+1,), where the function of a cell is a rising straight line in the mean value of
+        its trials; None where it is another function. ``levels`` (C+1,): the categories on the user's scale."""
+
+
 class NeedsPrior(eqx.Module):
     """Mixin of rankers that read earlier outcomes R0 as a prior."""
 

@@ -1,9 +1,9 @@
 """Every prefix of a replicate at once: the scores of the first n drawn trials, for n = 1..N.
 
-Methods whose score is a mean over questions of a function of one cell's counts (accuracy, Bayes@N, the Pass@k family)
-are tabulated from their own definition, ``table[n, k]`` for k successes in n trials, and all prefixes come from one
-pass of cumulative counts. Where the table is linear in k only the cumulative total of each model is needed, and scores
-are whole numbers. Any other method is fitted to each prefix.
+Methods whose score is a mean over questions of a function of one cell's counts (`MeanOfCells`: accuracy, Bayes@N, the
+Pass@k family) are tabulated from their own definition, ``table[n, k]`` for k successes in n trials, and all prefixes
+come from one pass of cumulative counts. Where the table is linear in k only the cumulative total of each model is
+needed. Any other method is fitted to each prefix.
 """
 
 from __future__ import annotations
@@ -136,12 +136,22 @@ def make_prefixes(
     if is_tabulated(ranker, data):
         values = linear_values(ranker, data)
         if values is not None:
-            value = values[data.outcomes]
-            whole = np.array_equal(values, np.rint(values))
-            kept = value.sum(axis=1).T if shared else value
-            return TotalPrefixes(values=jnp.asarray(kept, jnp.int32 if whole else jnp.float64), **common)
+            kept = (values - values[0])[data.outcomes]
+            kept = kept.sum(axis=1).T if shared else kept
+            return TotalPrefixes(values=jnp.asarray(kept, _total_dtype(values - values[0], data.shape)), **common)
         outcomes = np.moveaxis(np.asarray(data.outcomes), 2, 0) if shared else data.outcomes
         return TablePrefixes(
-            outcomes=jnp.asarray(outcomes, jnp.int8), table=cell_table(ranker, data.shape[2]), **common
+            outcomes=jnp.asarray(outcomes, jnp.int8),
+            table=cell_table(ranker, data.shape[2], np.asarray(data.levels)),
+            **common,
         )
     return FittedPrefixes(ranker, cast(TrialSource, make_source(data, ranker, scheme, pairing, name)), grid)
+
+
+def _total_dtype(values: np.ndarray, shape: tuple[int, int, int]) -> Any:
+    """The type in which totals over all questions and trials are exact, the narrowest that holds them; float64 where
+    none does."""
+    most = float(np.abs(values).max()) * shape[1] * shape[2]
+    if not np.array_equal(values, np.rint(values)) or most >= 2**62:
+        return jnp.float64
+    return jnp.int32 if most < 2**31 else jnp.int64

@@ -1,6 +1,6 @@
 """Methods that are a mean over questions of a function of one cell's counts: that function as a table.
 
-Accuracy, Bayes@N and the Pass@k family on complete data. The table comes from the method itself, and replaces it where
+On complete data, of rankers that say so (`MeanOfCells`). The table comes from the method itself, and replaces it where
 the same few counts would be worked out a hundred thousand times: a replicate is then a product of weights with
 successes and a look-up; where the table is linear only the total successes of each model are needed.
 """
@@ -17,11 +17,8 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import HIGHEST, Counts
-from jaxrank.methods.bayes import Bayes
-from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
-from jaxrank.methods.pointwise import Average
 from jaxrank.models.fit import Fit, rounding_resolution
-from jaxrank.models.ranker import Ranker
+from jaxrank.models.ranker import MeanOfCells, Ranker
 from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials
@@ -53,7 +50,8 @@ class TabulatedReplication(Work):
         else:
             scores = jnp.mean(self.table.at[k.astype(jnp.int32)].get(mode="promise_in_bounds"), axis=1)
         status = jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED)
-        return kept_of(Fit(scores, status, jnp.asarray(0, jnp.int32), rounding_resolution(scores), {}))
+        resolution = rounding_resolution(scores - self.table[0]) + 2 * jnp.finfo(dtype).eps * jnp.abs(self.table[0])
+        return kept_of(Fit(scores, status, jnp.asarray(0, jnp.int32), resolution, {}))
 
 
 def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array) -> TabulatedReplication | None:
@@ -69,7 +67,7 @@ def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array)
     dtype = jnp.zeros(()).dtype
     n = scheme.n if isinstance(scheme, Subsample) else data.shape[2]
     with jax.enable_x64(True):
-        table = np.asarray(cell_table(ranker, n))[n - 1]
+        table = np.asarray(cell_table(ranker, n, np.asarray(data.levels)))[n - 1]
     by_trial = np.moveaxis(np.asarray(data.outcomes), 2, 0)
     linear = linear_values(ranker, data) is not None
     successes = by_trial.sum(axis=2) if linear else by_trial
@@ -88,32 +86,31 @@ def is_tabulated(ranker: Ranker, data: Responses) -> bool:
     """Whether all prefixes come from one pass: a score by cells, and no missing cells. Then in float64."""
     if data.outcomes is None or (data.outcomes < 0).any():
         return False
-    by_cell = data.binary and isinstance(ranker, PassAtK | PassHatK | GPassAtKTau | MGPassAtK)
-    return by_cell or linear_values(ranker, data) is not None
+    if not isinstance(ranker, MeanOfCells) or not ranker.of_cells:
+        return False
+    return data.binary or linear_values(ranker, data) is not None
 
 
 def linear_values(ranker: Ranker, data: Responses) -> np.ndarray | None:
     """Value of each category where scores of complete data are an increasing function of the sum of values."""
-    if isinstance(ranker, Average):
-        return np.arange(data.n_categories)
-    if isinstance(ranker, Bayes) and ranker.prior is None and ranker.quantile is None and not ranker.needs_R0:
-        weights = np.asarray(data.levels if ranker.w is None else ranker.w, float)
-        return weights[: data.n_categories]
-    return None
+    if not isinstance(ranker, MeanOfCells) or not ranker.of_cells:
+        return None
+    return ranker.values(np.asarray(data.levels))
 
 
 @eqx.filter_jit
-def cell_table(ranker: Ranker, n_trials: int) -> Float[Array, "trials successes"]:
+def cell_table(ranker: Ranker, n_trials: int, levels: Any = (0.0, 1.0)) -> Float[Array, "trials successes"]:
     """float64 (N, N + 1): the score of one question with k successes in n trials, at [n - 1, k]; NaN where undefined.
 
-    From the method itself, with one "model" for each k.
+    From the method itself, with one "model" for each k.  **levels** (2,): the values of a failure and a success.
     """
+    levels = jnp.asarray(levels, jnp.float64)
     k = jnp.arange(n_trials + 1, dtype=jnp.float64)
 
     def row(n: Array) -> Array:
         successes = jnp.minimum(k, n)
         categories = jnp.stack([n - successes, successes], axis=-1)[:, None, :]
-        scores = ranker(Counts(categories, jnp.ones(1, jnp.float64), jnp.arange(2, dtype=jnp.float64))).scores
+        scores = ranker(Counts(categories, jnp.ones(1, jnp.float64), levels)).scores
         return jnp.where(k <= n, scores, jnp.nan)
 
     return jax.lax.map(row, jnp.arange(1, n_trials + 1, dtype=jnp.float64))

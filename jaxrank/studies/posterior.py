@@ -268,17 +268,16 @@ def _svi(job: _Job, key: Any, n_chains: int, n_samples: int, n_steps: int) -> di
 
 
 def _conjugate(data: Any, key: Any, n_chains: int, n_samples: int) -> dict[str, Any]:
-    """Independent draws of each model's mean category under a uniform Dirichlet prior in every cell
-    [hariri2026dont]."""
+    """Independent draws of each model's mean value under a uniform Dirichlet prior in every cell [hariri2026dont]."""
     stat = Counts.of(data)
     counts = stat.categories + 1
-    grade = jnp.arange(counts.shape[-1], dtype=counts.dtype)
+    height = stat.levels - stat.levels[0]
     weight = jnp.ones_like(stat.questions)
 
     def draw(key: Any) -> Any:
         gamma = jax.random.gamma(key, counts)
-        share = jnp.sum(gamma * grade[None, None, :], axis=-1) / jnp.sum(gamma, axis=-1)
-        return jnp.sum(weight[None, :] * share, axis=1) / jnp.sum(weight)
+        share = jnp.sum(gamma * height[None, None, :], axis=-1) / jnp.sum(gamma, axis=-1)
+        return stat.levels[0] + jnp.sum(weight[None, :] * share, axis=1) / jnp.sum(weight)
 
     keys = jax.random.split(key, n_chains * n_samples)
     theta = jax.jit(lambda keys: jax.lax.map(draw, keys, batch_size=64))(keys)
