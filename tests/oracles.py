@@ -1,4 +1,4 @@
-"""Golden values from independent programs: those that ship with the tests, and those read where they lie."""
+"""Golden values from independent programs; golden/SOURCES.md says where each file's numbers come from."""
 
 from __future__ import annotations
 
@@ -14,16 +14,9 @@ SHARED = HERE.parent.parent / "shared"
 
 
 @functools.cache
-def _load(path: Path) -> Any:
-    return json.loads(path.read_text())
-
-
 def golden(name: str) -> Any:
-    """The golden file ``name`` (without .json); skips the test with the reason where it is absent."""
-    for path in (HERE / "golden" / f"{name}.json", SHARED / "oracles" / "golden" / f"{name}.json"):
-        if path.exists():
-            return _load(path)
-    pytest.skip(f"golden file {name}.json is not here: it may be read but not shipped")
+    """The golden file ``name`` (without .json)."""
+    return json.loads((HERE / "golden" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def shared(*parts: str) -> Path:

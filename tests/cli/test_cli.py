@@ -20,7 +20,6 @@ from jaxrank.cli.app import make_app
 from jaxrank.cli.arguments import parse_options
 from jaxrank.cli.tables import Bars, Table, draw_bars, text
 from jaxrank.errors import OptionError
-from tests.oracles import shared
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -128,8 +127,9 @@ def test_fit_agrees_with_the_library_on_bundled_data(run: Run, tmp_path: Path) -
         assert row["rank"] == result.ranks[i]
 
 
-def test_fit_of_the_shared_file_equals_the_bundled_data(run: Run) -> None:
-    path = shared("data", "misguided_attention_long_2025.npz")
+def test_fit_of_a_file_equals_the_bundled_data(run: Run, tmp_path: Path) -> None:
+    data, path = jr.datasets.load("misguided_attention"), tmp_path / "data.npz"
+    np.savez(path, R=data.outcomes, models=data.models, questions=data.questions)
     by_file = run("fit", path)
     by_name = run("fit", "misguided_attention")
     assert by_file[0] == by_name[0] == 0

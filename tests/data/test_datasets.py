@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
 from jaxrank.data import datasets
 from jaxrank.errors import OptionError
-from tests.oracles import shared
 
 SHAPES = {
     "misguided_attention": (58, 52, 3),
@@ -79,11 +80,13 @@ def test_inspect_gives_the_accuracies_of_the_log_headers() -> None:
     assert np.allclose(datasets.load("inspect_popularity").outcomes.mean(axis=(1, 2)), [0.60, 0.70, 0.66], atol=1e-12)
 
 
-def test_bundled_arrays_equal_the_originals() -> None:
-    z = np.load(shared("data", "misguided_attention_long_2025.npz"))
-    assert np.array_equal(datasets.load("misguided_attention").outcomes, z["R"])
-    z = np.load(shared("data", "lrm_token_economy_2025.npz"))
-    assert np.array_equal(datasets.load("lrm_token_economy").outcomes, z["R"])
+@pytest.mark.parametrize(
+    ("name", "digest"), [("misguided_attention", "6d45f5a3731a48d5"), ("lrm_token_economy", "9aa26691f2b361a3")]
+)
+def test_bundled_arrays_are_those_made_from_the_originals(name: str, digest: str) -> None:
+    """The start of the SHA-256 of the outcomes (int8, C order), taken when they were made from the source's files."""
+    outcomes = np.ascontiguousarray(datasets.load(name).outcomes, np.int8)
+    assert hashlib.sha256(outcomes.tobytes()).hexdigest().startswith(digest)
 
 
 def test_unknown_names_and_absent_grades_are_refused_with_a_remedy() -> None:

@@ -22,7 +22,7 @@ from jaxrank.evaluation.beta_moments import (
     threshold_weights,
     weighted_moments,
 )
-from tests.oracles import golden, shared
+from tests.oracles import golden
 
 R_PRINTED, W_PRINTED = [[0, 1, 2, 2, 1], [1, 1, 0, 2, 2]], (0, 0.5, 1)
 FAMILY = {
@@ -128,13 +128,13 @@ def test_points_are_those_of_the_methods(metric):
 
 
 def test_tau_bench_published_figures():
-    R = np.load(shared("data", "tau_bench_gpt4o_airline.npz"))["R"]
+    R = jr.datasets.load("tau_bench_airline").outcomes
     got = [float(ev.pass_hat_k(R[0], k).point) for k in (1, 2, 3, 4)]
     assert [round(v, 3) for v in got] == [0.420, 0.273, 0.220, 0.200]
 
 
 def test_inspect_published_accuracies_and_errors():
-    R = np.load(shared("data", "inspect_popularity_2025.npz"))["R"]
+    R = jr.datasets.load("inspect_popularity").outcomes
     assert np.round(ev.avg(R).point, 2).tolist() == pytest.approx([0.60, 0.70, 0.66])
     assert np.round(np.asarray(ev.clustered_error(R), float), 4).tolist() == pytest.approx([0.1633, 0.1528, 0.1492])
 

@@ -43,11 +43,7 @@ def order(groups: list[list[int]], n: int) -> np.ndarray:
 def compare(tensor: str, method: str, entry: str, options: dict, scale: str) -> float:
     """Largest difference of the scores; asserts the order."""
     block = golden("11b_tensor_oracles")["tensors"][tensor]
-    if method not in block["methods"]:
-        pytest.skip(f"{method} has no golden value on {tensor}")
     expected = block["methods"][method]
-    if "scores" not in expected:
-        pytest.skip(f"{method} has no finite optimum on {tensor}, or no scores")
     result = jr.fit(np.array(block["R"]), entry, dtype="float64", **options)
     want = np.array(expected["scores"], float)
     got = result.scores

@@ -112,23 +112,40 @@ def test_lsat_3pl(data):
 
 
 @pytest.mark.slow
-def test_sat12():
-    block = golden("04_irt_sat12")
-    R = np.array([[int(c) for c in row] for row in block["input"]["rows"]])
-    values = block["values"]
-    fit = jr.fit(R, RaschMarginal(quadrature=FINE), dtype="float64")
-    np.testing.assert_allclose(fit.params["difficulty"], values["rasch_sigma1"]["difficulty"], atol=1e-9)
-    np.testing.assert_allclose(fit.scores, values["rasch_sigma1"]["EAP"], atol=1e-9)
-    fit = jr.fit(R, TwoParameterMarginal(quadrature=FINE, slope_prior=None), dtype="float64")
-    np.testing.assert_allclose(fit.params["discrimination"], values["2pl"]["a"], atol=1e-7)
-    np.testing.assert_allclose(fit.scores, values["2pl"]["EAP"], atol=1e-7)
-    fixed = ThreeParameterMarginal(quadrature=FINE, slope_prior=None, guessing=0.1)
-    fit = jr.fit(R, fixed, dtype="float64")
-    np.testing.assert_allclose(fit.params["log_likelihood"], values["3pl_fixed_guessing_0_1"]["loglik"], atol=1e-5)
-    np.testing.assert_allclose(fit.params["discrimination"], values["3pl_fixed_guessing_0_1"]["a"], atol=1e-3)
-    fit = jr.fit(R, ThreeParameterMarginal(quadrature=FINE, slope_prior=None), dtype="float64")
-    np.testing.assert_allclose(fit.params["guessing"], values["3pl_guessing_prior"]["c"], atol=1e-4)
-    np.testing.assert_allclose(fit.scores, values["3pl_guessing_prior"]["EAP"], atol=1e-3)
+@pytest.mark.parametrize("guessing", [None, 0.1])
+def test_600_persons_and_32_questions_against_a_sum_over_a_grid(guessing):
+    """No step from the fit raises the likelihood written out here: its slope is nothing, and it curves downwards."""
+    rng = np.random.default_rng(12)
+    a, d = rng.lognormal(0, 0.3, 32), rng.normal(0, 1.2, 32)
+    c = guessing or 0.0
+    p = c + (1 - c) / (1 + np.exp(-(a * rng.normal(size=(600, 1)) + d)))
+    R = (rng.random((600, 32)) < p).astype(int)
+    grid = np.linspace(-9, 9, 901)
+    weights = np.exp(-(grid**2) / 2) * (grid[1] - grid[0]) / np.sqrt(2 * np.pi)
+
+    def posterior(a, d):
+        right = c + (1 - c) / (1 + np.exp(-(a[:, None] * grid + d[:, None])))
+        joint = np.exp(R @ np.log(right) + (1 - R) @ np.log1p(-right)) * weights
+        total = joint.sum(axis=1)
+        return np.log(total).sum(), joint @ grid / total
+
+    if guessing is None:
+        ranker = TwoParameterMarginal(quadrature=FINE, slope_prior=None)
+    else:
+        ranker = ThreeParameterMarginal(quadrature=FINE, slope_prior=None, guessing=guessing)
+    fit = jr.fit(R, ranker, dtype="float64")
+    a, d = fit.params["discrimination"], fit.params["intercept"]
+    best, means = posterior(a, d)
+    np.testing.assert_allclose(fit.params["log_likelihood"], best, rtol=1e-9)
+    np.testing.assert_allclose(fit.scores, means, atol=1e-7)
+    step = 1e-3
+    for m in (0, 7, 31):
+        for field in (0, 1):
+            move = np.zeros((2, 32))
+            move[field, m] = step
+            up, down = (posterior(a + s * move[0], d + s * move[1])[0] for s in (1, -1))
+            assert up < best > down
+            assert abs(up - down) / (2 * step) < 1e-3 * (2 * best - up - down) / step**2
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -25,14 +25,6 @@ def test_conditional_lsat(data):
     np.testing.assert_allclose(fit.params["log_likelihood"], want["loglik_conditional"], rtol=1e-12)
 
 
-@pytest.mark.slow
-def test_conditional_sat12():
-    block = golden("04_irt_sat12")
-    R = np.array([[int(c) for c in row] for row in block["input"]["rows"]])
-    fit = jr.fit(R, "rasch_cml", dtype="float64")
-    np.testing.assert_allclose(fit.params["difficulty"], block["values"]["cml"]["difficulty_sum0"], atol=1e-9)
-
-
 def test_conditional_likelihood_of_many_trials_and_missing_cells():
     rng = np.random.default_rng(0)
     n = np.full((5, 4), 6)

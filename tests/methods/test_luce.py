@@ -20,6 +20,7 @@ from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikel
 from jaxrank.numerics.status import Status
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric
 from tests.oracles import golden
+from tests.problems import graded
 
 METHODS = ("bradley_terry_luce", "bradley_terry_luce_map", "davidson_luce", "davidson_luce_map")
 TENSORS = (
@@ -325,9 +326,7 @@ def test_64_models():
 
 @pytest.mark.slow
 def test_davidson_luce_is_fast():
-    from tests.oracles import shared
-
-    R = np.load(shared("data", "sim_20x30x80.npz"))["R"]
+    R = graded(0, (20, 30, 80))
     jr.fit(R, "davidson_luce")
     begin = time.perf_counter()
     jr.fit(R, "davidson_luce")

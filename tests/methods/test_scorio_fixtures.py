@@ -6,9 +6,7 @@ Every case must give scorio's ranking, or stand in a table below with the reason
 
 from __future__ import annotations
 
-import json
 import warnings
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +16,7 @@ import jaxrank as jr
 from jaxrank.methods.catalogue import entry as catalogue_entry
 from jaxrank.numerics.solve.quadrature import GaussHermite
 from jaxrank.numerics.status import Status
-from tests.oracles import shared
+from tests.oracles import golden
 
 RENAMED = {"dynamic_irt": "dynamic_irt_linear"}
 
@@ -121,16 +119,11 @@ class Case(NamedTuple):
     scores: np.ndarray | None
 
 
-@cache
-def fixtures() -> dict[str, Any]:
-    return json.loads(shared("oracles", "scorio_fixtures", "rank.json").read_text())
-
-
 def case(name: str) -> Case:
-    found = next(c for c in fixtures()["cases"] if c["name"] == name)
+    found = next(c for c in golden("scorio_rank")["cases"] if c["name"] == name)
     raised = found["kind"] == "error"
     return Case(
-        np.array(found["input"]),
+        np.array(golden("scorio_rank")["inputs"][found["input"]]),
         None if raised else np.array(found["ranking"]),
         None if raised else np.array(found["scores"]),
     )
@@ -149,8 +142,8 @@ def departs(entry: str) -> str:
 
 
 def test_every_case_of_the_file_is_here():
-    assert sorted(c["name"] for c in fixtures()["cases"]) == sorted(CASES)
-    assert sorted(c["name"] for c in fixtures()["option_cases"]) == sorted([*OPTIONS, *NO_OPTION])
+    assert sorted(c["name"] for c in golden("scorio_rank")["cases"]) == sorted(CASES)
+    assert sorted(c["name"] for c in golden("scorio_rank")["option_cases"]) == sorted([*OPTIONS, *NO_OPTION])
     assert {*SETTINGS, *NOISE, *REFUSED} <= set(CASES)
 
 
@@ -230,6 +223,6 @@ def test_marginal_rasch_with_the_same_nodes(name):
 @pytest.mark.parametrize("name", OPTIONS)
 def test_other_options(name):
     entry, options, ties = OPTIONS[name]
-    R = np.array(fixtures()["shared_inputs"]["distinct_R"])
-    wanted = next(c for c in fixtures()["option_cases"] if c["name"] == name)["ranking"]
+    R = np.array(golden("scorio_rank")["distinct_R"])
+    wanted = next(c for c in golden("scorio_rank")["option_cases"] if c["name"] == name)["ranking"]
     assert np.array_equal(ours(R, entry, **options).rank(ties), wanted)
