@@ -30,7 +30,7 @@ def stages(order):
 
 
 def derivatives(theta, n, events, top):
-    """Log-likelihood, gradient and Hessian at (log-worths, log tie strengths of orders 2 to ``top``), by sums over sets."""
+    """Log-likelihood, gradient and Hessian at log-worths and log tie strengths of orders 2 to ``top``: sums over sets."""
     size = n + top - 1
     value, gradient, hessian = mp.mpf(0), mp.matrix(size, 1), mp.matrix(size, size)
 
@@ -45,25 +45,25 @@ def derivatives(theta, n, events, top):
     for (chosen, available), count in events.items():
         sets = [s for k in range(1, min(top, len(available)) + 1) for s in itertools.combinations(available, k)]
         rows = [row(s) for s in sets]
-        weights = [mp.exp(mp.fsum(a * b for a, b in zip(r, theta))) for r in rows]
+        weights = [mp.exp(mp.fsum(a * b for a, b in zip(r, theta, strict=True))) for r in rows]
         total = mp.fsum(weights)
         p = [w / total for w in weights]
-        mean = [mp.fsum(q * r[j] for q, r in zip(p, rows)) for j in range(size)]
+        mean = [mp.fsum(q * r[j] for q, r in zip(p, rows, strict=True)) for j in range(size)]
         x = row(chosen)
-        value += count * (mp.fsum(a * b for a, b in zip(x, theta)) - mp.log(total))
+        value += count * (mp.fsum(a * b for a, b in zip(x, theta, strict=True)) - mp.log(total))
         for j in range(size):
             gradient[j] += count * (x[j] - mean[j])
             for k in range(j, size):
-                second = mp.fsum(q * r[j] * r[k] for q, r in zip(p, rows)) - mean[j] * mean[k]
+                second = mp.fsum(q * r[j] * r[k] for q, r in zip(p, rows, strict=True)) - mean[j] * mean[k]
                 hessian[j, k] -= count * second
                 hessian[k, j] = hessian[j, k]
     return value, gradient, hessian
 
 
 def fit(orders, counts, n, top=1, precision=0):
-    """Centred maximum (``precision`` 0, first item held at 0) or the mode under independent N(0, 1/precision) log-worths."""
+    """Centred maximum (``precision`` 0) or the mode where log-worths have independent N(0, 1/precision) priors."""
     events = {}
-    for order, count in zip(orders, counts):
+    for order, count in zip(orders, counts, strict=True):
         for event in stages(order):
             events[event] = events.get(event, 0) + count
     size = n + top - 1
@@ -80,7 +80,7 @@ def fit(orders, counts, n, top=1, precision=0):
         scale = mp.mpf(1)
         if max(abs(x) for x in step) > 1:
             scale = 1 / max(abs(x) for x in step)
-        for i, x in zip(free, step):
+        for i, x in zip(free, step, strict=True):
             theta[i] += scale * x
         if max(abs(x) for x in step) < mp.mpf(10) ** -30:
             break
@@ -136,7 +136,7 @@ def main() -> None:
     found["tied"] = {"orders": tied, "counts": [1] * len(tied), "values": fit(tied, [1] * len(tied), 5, top=3)}
     for name, n in (("full", 4), ("partial", 12)):
         block = found[name]
-        rows = [[g[0] for g in o] for o, c in zip(block["orders"], block["counts"]) for _ in range(c)]
+        rows = [[g[0] for g in o] for o, c in zip(block["orders"], block["counts"], strict=True) for _ in range(c)]
         theirs = choix.opt_rankings(n, rows, tol=1e-12)
         print(name, "choix differs by", np.max(np.abs(theirs - theirs.mean() - block["values"]["log_worth"])))
     print({k: len(v["orders"]) for k, v in found.items()}, found["tied"]["values"])
