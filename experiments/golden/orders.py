@@ -30,7 +30,7 @@ def stages(order):
 
 
 def derivatives(theta, n, events, top):
-    """Log-likelihood, gradient and Hessian at log-worths and log tie strengths of orders 2 to ``top``: sums over sets."""
+    """Log-likelihood, gradient and Hessian at log-worths and the log tie strengths of orders 2 to ``top``."""
     size = n + top - 1
     value, gradient, hessian = mp.mpf(0), mp.matrix(size, 1), mp.matrix(size, size)
 
