@@ -11,7 +11,9 @@ from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.methods.catalogue import catalogue, entries
 from jaxrank.models import priors
 from jaxrank.models.fit import Fit
+from jaxrank.numerics.interval import Interval
 from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
+from jaxrank.numerics.separation import Superiority
 from jaxrank.numerics.status import Status
 from jaxrank.reports import report
 from jaxrank.results import plots
@@ -39,6 +41,7 @@ __all__ = [
     "Diagnosis",
     "Fit",
     "FitTable",
+    "Interval",
     "JaxrankError",
     "JaxrankWarning",
     "Pools",
@@ -49,6 +52,7 @@ __all__ = [
     "Result",
     "Status",
     "Summary",
+    "Superiority",
     "agreement",
     "bootstrap",
     "catalogue",

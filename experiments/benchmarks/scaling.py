@@ -73,7 +73,7 @@ def measure(method: str, n_replicates: int, n_models: int = 0, arena: str | None
 
     data = battles(arena) if arena else tensor(n_models)
     study = lambda: jr.bootstrap(
-        data, method, n_replicates, keep="summary", seed=0, progress=False, **OPTIONS.get(method, {})
+        data, method, n_replicates=n_replicates, keep="summary", seed=0, progress=False, **OPTIONS.get(method, {})
     )
     seconds = []
     for _ in range(2):
@@ -103,7 +103,7 @@ def battles(path: str) -> Any:
     tied = counts[:, 2] + counts[:, 3]
     np.add.at(ties, (i, j), tied)
     np.add.at(ties, (j, i), tied)
-    return jr.Comparisons.from_matrix(wins, ties, names=names)
+    return jr.Comparisons.from_matrix(wins, ties, models=names)
 
 
 if __name__ == "__main__":

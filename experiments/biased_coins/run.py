@@ -62,7 +62,9 @@ def bootstrap_panels(p: np.ndarray, config: dict, truth: np.ndarray) -> dict[str
     R = (rng.random((*p.shape, config["n_trials"])) < p[:, :, None]).astype(np.int8)
     out = {}
     for scheme in ("trials", "trials_per_question"):
-        con = convergence(R, methods(config), config["n_replicates"], truth, seed=config["seed"], scheme=scheme)
+        con = convergence(
+            R, methods(config), n_replicates=config["n_replicates"], reference=truth, seed=config["seed"], scheme=scheme
+        )
         out[scheme] = {m: np.nan_to_num(con.tau(m), nan=0.0).tolist() for m in con.methods}
     return out
 

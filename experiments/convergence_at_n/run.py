@@ -57,7 +57,7 @@ def figure(config: dict, R: np.ndarray, scheme: str) -> dict:
     common = {"scheme": scheme, "seed": config["seed"], "tau": False}
     found = {}
     for methods, n in (({"Bayes@N": "bayes"}, config["bayes_replicates"]), (named, config["pass_replicates"])):
-        con = convergence(R, methods, n, **common)
+        con = convergence(R, methods, n_replicates=n, **common)
         for m in con.methods:
             found[m] = {
                 "mean": con.mean(m),
@@ -75,7 +75,7 @@ def subsets(config: dict, R: np.ndarray, scheme: str) -> list[dict]:
     for row in published():
         models = [int(i) - 1 for i in row["models"].split()]
         con = convergence(
-            R[models], "bayes", config["subset_replicates"], scheme=scheme, seed=config["seed"], tau=False
+            R[models], "bayes", n_replicates=config["subset_replicates"], scheme=scheme, seed=config["seed"], tau=False
         )
         found.append({"mean": con.mean("bayes"), "not_converged": con.not_converged("bayes")})
     return found

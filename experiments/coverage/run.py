@@ -20,15 +20,18 @@ from jaxrank.evaluation import exact
 HERE = Path(__file__).parent
 K = 4
 METRICS = {
-    "bayes": (lambda s, i: ev.bayes(s, interval=i), lambda p: p),
-    "avg": (lambda s, i: ev.avg(s, interval=i), lambda p: p),
-    "pass_at_4": (lambda s, i: ev.pass_at_k(s, K, i, extrapolate=True), lambda p: exact.any_curve(p, K, 0)),
-    "pass_hat_4": (lambda s, i: ev.pass_hat_k(s, K, i, extrapolate=True), lambda p: exact.all_curve(p, K, 0)),
+    "bayes": (lambda s, i: ev.bayes(s, level=i), lambda p: p),
+    "avg": (lambda s, i: ev.avg(s, level=i), lambda p: p),
+    "pass_at_4": (lambda s, i: ev.pass_at_k(s, K, level=i, extrapolate=True), lambda p: exact.any_curve(p, K, 0)),
+    "pass_hat_4": (lambda s, i: ev.pass_hat_k(s, K, level=i, extrapolate=True), lambda p: exact.all_curve(p, K, 0)),
     "g_pass_at_4_0.5": (
-        lambda s, i: ev.g_pass_at_k_tau(s, K, 0.5, i, extrapolate=True),
+        lambda s, i: ev.g_pass_at_k_tau(s, K, 0.5, level=i, extrapolate=True),
         lambda p: exact.threshold_curve(p, K, 2),
     ),
-    "mg_pass_at_4": (lambda s, i: ev.mg_pass_at_k(s, K, i, extrapolate=True), lambda p: exact.excess_curve(p, K, 0)),
+    "mg_pass_at_4": (
+        lambda s, i: ev.mg_pass_at_k(s, K, level=i, extrapolate=True),
+        lambda p: exact.excess_curve(p, K, 0),
+    ),
 }
 
 
@@ -46,7 +49,7 @@ def main(n_sets: int = 2000) -> None:
                     cover = []
                     for interval in (0.9, 0.95):
                         found = metric(stat, interval)
-                        cover.append(float(((found.lo <= true) & (true <= found.hi)).mean()))
+                        cover.append(float(((found.lower <= true) & (true <= found.upper)).mean()))
                     row = {"rates": f"Beta({shape:g}, {shape:g})", "M": n_questions, "N": n_trials, "metric": name}
                     rows.append({**row, "cover90": cover[0], "cover95": cover[1]})
     (HERE / "results.json").write_text(json.dumps({"data sets": n_sets, "rows": rows}, indent=1) + "\n")

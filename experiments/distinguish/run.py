@@ -35,7 +35,7 @@ def main() -> None:
         for _ in range(20):
             p = np.stack([coins(rng, m, concentration) for m in MEANS])
             exact = Responses.from_counts(np.round(p * 10**6).astype(int), 10**6)
-            needed.append([trials_needed(exact, (0, 1), z) for z in (1.645, 1.96)])
+            needed.append([trials_needed(exact, (0, 1), z=z) for z in (1.645, 1.96)])
             drawn = [rng.binomial(n, p, (2000, *p.shape)).mean(-1) for n in (80, 199, 285)]
             right.append([(d[:, 1] > d[:, 0]).mean() for d in drawn])
         result[f"concentration {concentration:g}"] = {

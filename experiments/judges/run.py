@@ -74,9 +74,9 @@ def summeval_posterior(n_samples: int, known: dict) -> dict:
             found = judging.infer(
                 scores, gold=labels, prior=prior, n_levels=5, n_samples=n_samples, n_warmup=n_samples, n_chains=4
             )
-            low, high = found.rank_interval()
+            low, high = found.rank_intervals()
             rows[name] = {
-                "tau": float(kendall_tau(found.mean, expert)),
+                "tau": float(kendall_tau(found.scores, expert)),
                 "expert rank inside": float(((low <= truth) & (truth <= high)).mean()),
                 "ranks in an interval": float((high - low + 1).mean()),
                 "largest r_hat": float(np.nanmax(found.r_hat)),
@@ -156,7 +156,7 @@ def coverage(n_sets: int, n_samples: int, until: float) -> dict:
             found = judging.infer(
                 scores, prior=prior, n_levels=m, n_samples=n_samples, n_warmup=n_samples, n_chains=2, seed=s
             )
-            intervals[prior] = found.rank_interval()
+            intervals[prior] = np.asarray(found.rank_intervals())
         for how, interval in intervals.items():
             for key, new in (("inside", share_inside(interval, truth)), ("ranks in an interval", width(interval))):
                 rows[key][how] = (rows[key].get(how, 0.0) * s + new) / (s + 1)

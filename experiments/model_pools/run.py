@@ -35,7 +35,7 @@ PUBLISHED = {  # best method of the table: against avg@80, mean and standard dev
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pools", type=int, default=CONFIG["n_pools"])
+    parser.add_argument("--pools", type=int, default=CONFIG["n_replicates"])
     parser.add_argument("--method", nargs="*")
     parser.add_argument("--benchmark", nargs="*", default=CONFIG["benchmarks"])
     parser.add_argument("--seconds", type=float, default=1e9)
@@ -64,7 +64,7 @@ def table(args: argparse.Namespace, results: dict, until: float) -> Iterator[str
                 continue
             start = time.perf_counter()
             R0 = bench.greedy[:, :, None]
-            pools = model_pools(bench.R, methods, size, args.pools, seed=CONFIG["seed"], R0=R0)
+            pools = model_pools(bench.R, methods, size=size, n_replicates=args.pools, seed=CONFIG["seed"], R0=R0)
             spent = time.perf_counter() - start
             for row in pools.to_frame().to_dict("records"):
                 found[row.pop("method")] = {**row, "seconds_of_the_call": spent}
@@ -90,7 +90,15 @@ def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[s
             def timed(n: int, m: str = m, bench: Any = bench) -> tuple[float, Any]:
                 start = time.perf_counter()
                 R0 = bench.greedy[:, :, None]
-                pools = model_pools(bench.R, m, asked["size"], n, seed=CONFIG["seed"], R0=R0, chunk_size=asked["chunk"])
+                pools = model_pools(
+                    bench.R,
+                    m,
+                    size=asked["size"],
+                    n_replicates=n,
+                    seed=CONFIG["seed"],
+                    R0=R0,
+                    chunk_size=asked["chunk"],
+                )
                 return time.perf_counter() - start, pools
 
             try:

@@ -220,8 +220,8 @@ def loo(options: argparse.Namespace) -> dict[str, Any]:
     columns = ["elpd", "elpd_diff", "dse", "weight", "max_pareto_k", "high_pareto_k"]
     out = {name: {c: float(frame.loc[name, c]) for c in columns} for name in names}
     for name in names:
-        check = drawn[name].predict(200).summary()
-        outside = (check["observed"] < check["lo"]) | (check["observed"] > check["hi"])
+        check = drawn[name].predict(200).to_frame()
+        outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
         out[name]["rates_outside"] = {q: int(outside[check["quantity"] == q].sum()) for q in check["quantity"].unique()}
         print(name, out[name], flush=True)
     return out
@@ -236,7 +236,7 @@ def read_arena(path: str) -> jr.Comparisons:
     np.add.at(wins, (first, second), counts[:, 0])
     np.add.at(wins, (second, first), counts[:, 1])
     np.add.at(ties, (first, second), counts[:, 2:].sum(1))
-    return jr.Comparisons.from_matrix(wins, ties + ties.T, names)
+    return jr.Comparisons.from_matrix(wins, ties + ties.T, models=names)
 
 
 def table(_: argparse.Namespace) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Comparisons(Data):
         self._set(a, b, _outcomes(outcome), count, names, notes)
 
     @classmethod
-    def from_matrix(cls, wins: Any, ties: Any = None, models: Sequence[Any] | None = None) -> Comparisons:
+    def from_matrix(cls, wins: Any, ties: Any = None, *, models: Sequence[Any] | None = None) -> Comparisons:
         """From totals: ``wins[i, j]`` times i beat j, ``ties[i, j] = ties[j, i]`` times they tied; float (L, L).
 
         >>> import jaxrank as jr

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import read
+from jaxrank.numerics.separation import standardised
 
 
 def separation(
@@ -21,7 +22,7 @@ def separation(
     """z = |mu_i - mu_j| / sqrt(sigma_i^2 + sigma_j^2) of every pair: 0 where equal, infinite if certain and unequal."""
     gap = jnp.abs(mu[..., :, None] - mu[..., None, :])
     spread = jnp.sqrt(jnp.square(sigma[..., :, None]) + jnp.square(sigma[..., None, :]))
-    return jnp.where(gap > 0, gap / spread, 0)
+    return standardised(gap, spread)
 
 
 def ranking_confidence(mu: Any, sigma: Any) -> Float[Array, "*batch models models"]:
@@ -34,12 +35,13 @@ def ranking_confidence(mu: Any, sigma: Any) -> Float[Array, "*batch models model
 
 
 def rank_with_intervals(
-    mu: Any, sigma: Any, confidence: float = 0.95, ties: Literal["leader", "adjacent"] = "leader"
+    mu: Any, sigma: Any, *, level: float = 0.95, ties: Literal["leader", "adjacent"] = "leader"
 ) -> Int[Array, "*batch models"]:
     """Competition ranks (1 is best) in which models that are not separated share a rank.
 
-    Two models are separated where |mu - mu'| / sqrt(sigma^2 + sigma'^2) >= Phi^-1(confidence), one-sided.
-    **mu**, **sigma**: (..., L) posterior means and standard deviations.  **confidence**: in [0.5, 1).
+    Two models are separated where |mu - mu'| / sqrt(sigma^2 + sigma'^2) >= Phi^-1(level), one-sided.
+    **mu**, **sigma**: (..., L) posterior means and standard deviations.  **level**: one-sided
+    confidence, in [0.5, 1).
     **ties**: "leader": a group is everything down from its best member until the first model that is separated from
     that member. "adjacent" (as published): neighbours in the order that are not separated are in one group, which can
     chain models that are far apart into one rank.
@@ -53,7 +55,7 @@ def rank_with_intervals(
     mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
     order = jnp.argsort(-mu, axis=-1, stable=True)
     best, spread = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
-    limit = ndtri(jnp.asarray(_confidence(confidence), mu.dtype))
+    limit = ndtri(jnp.asarray(_one_sided(level), mu.dtype))
     z = separation(best, spread)
 
     def place(leader: Array, i: Array) -> tuple[Array, Array]:
@@ -74,7 +76,7 @@ def _floats(*arrays: Any) -> tuple[Array, ...]:
 
 
 def trials_needed(
-    R: Any, pair: tuple[Any, Any], z: float = 1.645, w: Any = None, R0: Any = None, most: int = 10**9
+    R: Any, pair: tuple[Any, Any], *, z: float = 1.645, w: Any = None, R0: Any = None, most: int = 10**9
 ) -> int | None:
     """Trials of every question at which two models are separated by ``z`` in Bayes@N, if the observed rates hold.
 
@@ -128,19 +130,19 @@ class Settled(NamedTuple):
     tied: Bool[Array, "*batch neighbours"]
 
 
-def stopping_rule(mu: Any, sigma: Any, confidence: float = 0.95, width: float = 0.0, top: int | None = None) -> Settled:
+def stopping_rule(mu: Any, sigma: Any, *, level: float = 0.95, width: float = 0.0, top: int | None = None) -> Settled:
     """Stop when every neighbour pair is separated, or declared tied because its gap is known to be within ``width``.
 
-    A pair is separated where z >= Phi^-1(confidence). It is tied where the two-sided interval of its gap, at that z,
+    A pair is separated where z >= Phi^-1(level). It is tied where the two-sided interval of its gap, at that z,
     lies within [-width, width]. **top**: only the border between the best ``top`` models and the rest matters.
-    Looking after every trial makes an early stop by chance likelier than 1 - confidence; look seldom or ask for more.
+    Looking after every trial makes an early stop by chance likelier than 1 - level; look seldom or ask for more.
     """
     if width < 0:
         raise OptionError(f"width={width} must be 0 or more, on the scale of the scores")
     mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
     if top is not None and not 1 <= top < mu.shape[-1]:
         raise OptionError(f"top={top} must be at least 1 and below the number of models ({mu.shape[-1]})")
-    z = ndtri(jnp.asarray(_confidence(confidence), mu.dtype))
+    z = ndtri(jnp.asarray(_one_sided(level), mu.dtype))
     order = jnp.argsort(-mu, axis=-1, stable=True)
     m, s = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
     gap = m[..., :-1] - m[..., 1:]
@@ -152,7 +154,7 @@ def stopping_rule(mu: Any, sigma: Any, confidence: float = 0.95, width: float = 
     return Settled(stop, order.astype(jnp.int32), separated, tied)
 
 
-def _confidence(confidence: float) -> float:
-    if not 0.5 <= float(confidence) < 1:
-        raise OptionError(f"confidence={confidence} must be in [0.5, 1)")
-    return float(confidence)
+def _one_sided(level: float) -> float:
+    if not 0.5 <= float(level) < 1:
+        raise OptionError(f"level={level}; a one-sided confidence must be in [0.5, 1), for example 0.95")
+    return float(level)

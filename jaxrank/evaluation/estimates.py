@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import equinox as eqx
@@ -17,24 +16,33 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import DataError, OptionError
 from jaxrank.numerics.dirichlet import prior_counts
+from jaxrank.numerics.interval import Interval, check_level, percent
 
 
 class Estimate(eqx.Module):
     """A metric of every model with its uncertainty.
 
     **point**: the estimate from the data alone; NaN where it does not exist.  **mean**, **sd**: posterior mean and
-    standard deviation.  **lo**, **hi**: ends of the interval.  Arrays over models; scalars for the R of one model.
+    standard deviation.  **lower**, **upper**: ends of the interval at **level**, made as **kind** says.  Arrays over
+    models; scalars for the R of one model.
     """
 
     point: Float[Array, "*models"]
     mean: Float[Array, "*models"]
     sd: Float[Array, "*models"]
-    lo: Float[Array, "*models"]
-    hi: Float[Array, "*models"]
+    lower: Float[Array, "*models"]
+    upper: Float[Array, "*models"]
+    level: float = eqx.field(static=True)
+    kind: str = eqx.field(static=True)
+
+    def interval(self) -> Interval:
+        """The ends as an `Interval`, at the level that the metric was asked for."""
+        return Interval(np.asarray(self.lower), np.asarray(self.upper), self.level, self.kind)
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{name}={np.array2string(np.asarray(v), precision=6)}" for name, v in vars(self).items())
-        return f"Estimate({rows})"
+        arrays = {name: v for name, v in vars(self).items() if name not in ("level", "kind")}
+        rows = ", ".join(f"{name}={np.array2string(np.asarray(v), precision=6)}" for name, v in arrays.items())
+        return f"Estimate({rows}; {percent(self.level)}, {self.kind})"
 
 
 class Cells(eqx.Module):
@@ -99,11 +107,13 @@ def _depth(R: Any) -> int:
 
 
 def interval_estimate(
-    cells: Cells, point: Array, mean: Array, sd: Array, interval: float, bounds: tuple[Any, Any]
+    cells: Cells, point: Array, mean: Array, sd: Array, level: float, bounds: tuple[Any, Any]
 ) -> Estimate:
     """The normal interval mean +- z sd of the given probability, clipped to the range of the metric."""
-    z = ndtri(jnp.asarray(0.5 + checked_interval(interval) / 2, mean.dtype))
-    estimate = Estimate(point, mean, sd, jnp.maximum(mean - z * sd, bounds[0]), jnp.minimum(mean + z * sd, bounds[1]))
+    level = check_level(level)
+    z = ndtri(jnp.asarray(0.5 + level / 2, mean.dtype))
+    ends = jnp.maximum(mean - z * sd, bounds[0]), jnp.minimum(mean + z * sd, bounds[1])
+    estimate = Estimate(point, mean, sd, *ends, level, "normal, within the range of the metric")
     return shaped(cells, estimate)
 
 
@@ -114,25 +124,7 @@ def shaped(cells: Cells, estimate: Estimate) -> Estimate:
     return estimate if traced else jax.tree.map(np.asarray, estimate)
 
 
-def checked_interval(interval: float) -> float:
-    if not 0 < float(interval) < 1:
-        raise OptionError(f"interval={interval} must lie between 0 and 1, for example 0.95")
-    return float(interval)
-
-
 def over_questions(weight: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
     """Mean of independent questions and its standard deviation; ``weight`` (L, M) is the multiplicity of each."""
     total = jnp.sum(weight, axis=-1)
     return jnp.sum(weight * mean, axis=-1) / total, jnp.sqrt(jnp.sum(weight * variance, axis=-1)) / total
-
-
-@contextlib.contextmanager
-def precision(dtype: str | None) -> Any:
-    """Arithmetic in float32 or float64 whatever JAX's configuration says; None follows it."""
-    if dtype is None:
-        yield
-        return
-    if np.dtype(dtype).name not in ("float32", "float64"):
-        raise OptionError(f'dtype={dtype!r}; it must be "float32" or "float64"')
-    with jax.enable_x64(np.dtype(dtype).name == "float64"):
-        yield

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.evaluation.estimates import Cells, Estimate, checked_interval
+from jaxrank.evaluation.estimates import Cells, Estimate
+from jaxrank.numerics.interval import check_level
 
 _BLOCK = 8_000_000  # drawn means held at a time
 
@@ -46,33 +47,29 @@ CURVES: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-def beta_interval(cells: Cells, normal: Estimate, curve: Any, interval: float, n_draws: int, seed: int) -> Estimate:
+def beta_interval(cells: Cells, normal: Estimate, curve: Any, level: float, n_draws: int, seed: int) -> Estimate:
     """Quantiles of the mean over questions of an increasing function ``curve`` of the success rates."""
     counts = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)
     weight = np.asarray(cells.stat.observed, float)
     if counts.shape[1] == 1:
         from scipy.special import betaincinv
 
-        ends = _levels(interval)[:, None]
+        ends = _tails(level)[:, None]
         quantiles = curve(betaincinv(counts[None, :, 0, 1], counts[None, :, 0, 0], ends))
         return _with_ends(cells, normal, quantiles)
     draw = lambda rng, size, cells: curve(rng.beta(cells[:, 1], cells[:, 0], (size, len(cells))))
-    return _with_ends(cells, normal, _mean_quantiles(draw, counts, weight, interval, n_draws, seed))
+    return _with_ends(cells, normal, _mean_quantiles(draw, counts, weight, level, n_draws, seed))
 
 
-def dirichlet_interval(
-    cells: Cells, normal: Estimate, weights: Any, interval: float, n_draws: int, seed: int
-) -> Estimate:
+def dirichlet_interval(cells: Cells, normal: Estimate, weights: Any, level: float, n_draws: int, seed: int) -> Estimate:
     """Quantiles of Bayes@N: the mean over questions of the weighted category probabilities."""
     counts = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)
     times = np.broadcast_to(np.asarray(cells.stat.questions, float), counts.shape[:2])
     draw = _dirichlet_draws(np.asarray(weights, float))
-    return _with_ends(cells, normal, _mean_quantiles(draw, counts, times, interval, n_draws, seed))
+    return _with_ends(cells, normal, _mean_quantiles(draw, counts, times, level, n_draws, seed))
 
 
-def stretched_interval(
-    cells: Cells, normal: Estimate, weights: Any, interval: float, n_draws: int, seed: int
-) -> Estimate:
+def stretched_interval(cells: Cells, normal: Estimate, weights: Any, level: float, n_draws: int, seed: int) -> Estimate:
     """Quantiles for avg@N: the posterior of Bayes@N under a uniform prior, stretched by T/n about the mean outcome."""
     w, categories = np.asarray(weights, float), np.asarray(cells.stat.categories, float)
     base = _dirichlet_draws(w)
@@ -85,7 +82,7 @@ def stretched_interval(
         return seen @ w / safe + (n + len(w)) / safe * (base(rng, size, cells) - centre)
 
     observed = np.asarray(cells.stat.observed, float)
-    quantiles = _mean_quantiles(draw, categories + 1, observed, interval, n_draws, seed)
+    quantiles = _mean_quantiles(draw, categories + 1, observed, level, n_draws, seed)
     return _with_ends(cells, normal, np.clip(quantiles, w.min(), w.max()))
 
 
@@ -100,7 +97,7 @@ def _dirichlet_draws(w: np.ndarray) -> Callable[..., np.ndarray]:
 
 
 def _mean_quantiles(
-    draw: Any, counts: np.ndarray, weight: np.ndarray, interval: float, n_draws: int, seed: int
+    draw: Any, counts: np.ndarray, weight: np.ndarray, level: float, n_draws: int, seed: int
 ) -> np.ndarray:
     """(2, L): quantiles of the weighted mean over questions of ``draw(rng, size, cells)``: (size, cells).
 
@@ -121,16 +118,17 @@ def _mean_quantiles(
             for cell, value in enumerate(draw(rng, n_draws, distinct).T):
                 models = np.flatnonzero(where.ravel() == cell)
                 mean[models] += share[rows][models, m, None] * value
-        out[:, rows] = np.quantile(mean, _levels(interval), axis=1)
+        out[:, rows] = np.quantile(mean, _tails(level), axis=1)
     return out
 
 
-def _levels(interval: float) -> np.ndarray:
-    tail = (1 - checked_interval(interval)) / 2
+def _tails(level: float) -> np.ndarray:
+    tail = (1 - check_level(level)) / 2
     return np.array([tail, 1 - tail])
 
 
 def _with_ends(cells: Cells, normal: Estimate, quantiles: np.ndarray) -> Estimate:
     ends = np.asarray(quantiles, normal.mean.dtype)
-    lo, hi = (ends[0, 0], ends[1, 0]) if cells.single else (ends[0], ends[1])
-    return Estimate(normal.point, normal.mean, normal.sd, lo, hi)
+    lower, upper = (ends[0, 0], ends[1, 0]) if cells.single else (ends[0], ends[1])
+    kind = "quantiles of the posterior"
+    return Estimate(normal.point, normal.mean, normal.sd, lower, upper, normal.level, kind)

@@ -2,7 +2,7 @@
 
 **R** is (M, N) for one model, (L, M, N) for several (missing trials -1, NaN or masked), `Responses`, or `Counts`;
 traced arrays may be used inside ``jit`` and ``vmap``. **R0**: earlier outcomes as a prior, (M, D) shared by the models
-or (L, M, D); **strength** in [0, 1] discounts them (a power prior). **interval**: probability of the interval.
+or (L, M, D); **strength** in [0, 1] discounts them (a power prior). **level**: probability of the interval.
 **method**: "normal" is the normal approximation clipped to the range of the metric; "exact" takes quantiles of the
 posterior itself, by the inverse Beta function for one question and by Monte Carlo (``n_draws``, ``seed``; on the host)
 for more. The two agree to about 0.01 from M = 20 questions on; they differ where M is small and a score is near the
@@ -36,17 +36,18 @@ from jaxrank.evaluation.beta_moments import (
     threshold_weights,
     weighted_moments,
 )
-from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions, precision, read
+from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions, read
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.dirichlet import dirichlet_moments
+from jaxrank.numerics.precision import precision
 
 
 def bayes(
     R: Any,
+    *,
     w: Any = None,
     R0: Any = None,
-    interval: float = 0.95,
-    *,
+    level: float = 0.95,
     strength: Any = 1.0,
     method: str = "normal",
     n_draws: int = 20_000,
@@ -59,24 +60,24 @@ def bayes(
 
     >>> from jaxrank import evaluation
     >>> e = evaluation.bayes([[1, 1, 1, 0], [1, 0, 0, 0]])  # one model, two questions, four trials
-    >>> [round(float(v), 3) for v in (e.mean, e.sd, e.lo, e.hi)]
+    >>> [round(float(v), 3) for v in (e.mean, e.sd, e.lower, e.upper)]
     [0.5, 0.126, 0.253, 0.747]
     """
     with precision(dtype):
         cells = read(R, R0, strength, None if w is None else np.size(w))
         weights = cells.stat.levels if w is None else jnp.asarray(w, cells.stat.levels.dtype)
         mean, sd = _bayes_moments(cells.stat, cells.prior, weights)
-        normal = interval_estimate(cells, mean, mean, sd, interval, (jnp.min(weights), jnp.max(weights)))
+        normal = interval_estimate(cells, mean, mean, sd, level, (jnp.min(weights), jnp.max(weights)))
         if _is_exact(method):
-            return exact.dirichlet_interval(cells, normal, weights, interval, n_draws, seed)
+            return exact.dirichlet_interval(cells, normal, weights, level, n_draws, seed)
         return normal
 
 
 def avg(
     R: Any,
-    w: Any = None,
-    interval: float = 0.95,
     *,
+    w: Any = None,
+    level: float = 0.95,
     method: str = "normal",
     n_draws: int = 20_000,
     seed: int = 0,
@@ -90,13 +91,13 @@ def avg(
         cells = read(R, None, 1.0, None if w is None else np.size(w))
         weights = cells.stat.levels if w is None else jnp.asarray(w, cells.stat.levels.dtype)
         mean, sd = _avg_moments(cells.stat, weights)
-        normal = interval_estimate(cells, mean, mean, sd, interval, (jnp.min(weights), jnp.max(weights)))
+        normal = interval_estimate(cells, mean, mean, sd, level, (jnp.min(weights), jnp.max(weights)))
         if _is_exact(method):
-            return exact.stretched_interval(cells, normal, weights, interval, n_draws, seed)
+            return exact.stretched_interval(cells, normal, weights, level, n_draws, seed)
         return normal
 
 
-def pass_at_k(R: Any, k: int, interval: float = 0.95, **options: Any) -> Estimate:
+def pass_at_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimate:
     """Pass@k: chance that at least one of k tries succeeds [chen2021]; posterior of the mean of 1 - (1 - p_m)^k.
 
     **options**: R0, strength, method, n_draws, seed, dtype, extrapolate: see the module.
@@ -105,36 +106,36 @@ def pass_at_k(R: Any, k: int, interval: float = 0.95, **options: Any) -> Estimat
     >>> round(float(evaluation.pass_at_k([[1, 1, 1, 0], [1, 0, 0, 0]], 2).point), 3)
     0.75
     """
-    return _tries(R, k, interval, "any", 0, **options)
+    return _tries(R, k, level, "any", 0, **options)
 
 
-def pass_hat_k(R: Any, k: int, interval: float = 0.95, **options: Any) -> Estimate:
+def pass_hat_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimate:
     """Pass^k: chance that all of k tries succeed [yao2024]; posterior of the mean of p_m^k. Options as `pass_at_k`.
 
     >>> from jaxrank import evaluation
     >>> round(float(evaluation.pass_hat_k([[1, 1, 1, 0], [1, 0, 0, 0]], 2).point), 3)
     0.25
     """
-    return _tries(R, k, interval, "all", 0, **options)
+    return _tries(R, k, level, "all", 0, **options)
 
 
-def g_pass_at_k_tau(R: Any, k: int, tau: float, interval: float = 0.95, **options: Any) -> Estimate:
+def g_pass_at_k_tau(R: Any, k: int, tau: float, *, level: float = 0.95, **options: Any) -> Estimate:
     """G-Pass@k_tau: chance that at least max(1, ceil(tau k)) of k tries succeed [liu2025]. Options as `pass_at_k`."""
     if not 0 <= tau <= 1:
         raise OptionError(f"tau={tau} is not a share of the k tries; it must be in [0, 1]")
     product = float(tau) * _whole(k)
-    return _tries(R, k, interval, "threshold", max(1, int(np.ceil(product * (1 - 4 * np.finfo(float).eps)))), **options)
+    return _tries(R, k, level, "threshold", max(1, int(np.ceil(product * (1 - 4 * np.finfo(float).eps)))), **options)
 
 
-def mg_pass_at_k(R: Any, k: int, interval: float = 0.95, **options: Any) -> Estimate:
+def mg_pass_at_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimate:
     """mG-Pass@k: 2/k sum over i = ceil(k/2)+1..k of G-Pass@k at i/k [liu2025]; 0 for k = 1. Options as `pass_at_k`."""
-    return _tries(R, k, interval, "excess", 0, **options)
+    return _tries(R, k, level, "excess", 0, **options)
 
 
 def _tries(
     R: Any,
     k: int,
-    interval: float,
+    level: float,
     kind: str,
     needed: int,
     *,
@@ -164,10 +165,10 @@ def _tries(
         numbers = (np.asarray(k, float), np.asarray(needed, float))
         point, mean, sd = _tries_moments(cells.stat, cells.prior, kind, *numbers, polynomial)
         top = 2 / k * (k - -(-k // 2)) if kind == "excess" else 1.0
-        normal = interval_estimate(cells, point, mean, sd, interval, (0.0, top))
+        normal = interval_estimate(cells, point, mean, sd, level, (0.0, top))
         if _is_exact(method):
             return exact.beta_interval(
-                cells, normal, partial(exact.CURVES[kind], k=k, needed=needed), interval, n_draws, seed
+                cells, normal, partial(exact.CURVES[kind], k=k, needed=needed), level, n_draws, seed
             )
         return normal
 

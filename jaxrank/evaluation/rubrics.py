@@ -65,9 +65,10 @@ class Schema:
 def evaluate(
     signals: Signals,
     schema: str | Schema,
+    *,
     weights: Any = None,
     pooled: bool = True,
-    interval: float = 0.95,
+    level: float = 0.95,
     **options: Any,
 ) -> Estimate:
     """Bayes@N of the categories of a schema (a name of `SCHEMES` or `SCHEMATA`, or a `Schema`).
@@ -85,7 +86,7 @@ def evaluate(
         raise OptionError(
             f"weights has {len(w)} numbers; schema {schema.name!r} has the categories 0..{len(schema.labels)}"
         )
-    return bayes(schema.categories(signals, pooled), w=w, interval=interval, **options)
+    return bayes(schema.categories(signals, pooled), w=w, level=level, **options)
 
 
 def find(schema: str | Schema) -> Schema:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import JaxrankWarning, OptionError
+from jaxrank.numerics.interval import check_level
 from jaxrank.posteriors.specs import MODELS, Evidence, PosteriorModel, base_name
 
 MAX_EVENTS = 200_000
@@ -40,16 +41,21 @@ class Prediction:
             for name, rep in self.replicated.items()
         }
 
-    def summary(self, level: float = 0.95) -> Any:
+    def to_frame(self, *, level: float = 0.95) -> Any:
         """A data frame, one row a rate: observed, mean and interval of the replicates, p."""
         import pandas as pd
 
-        tail, p = (1 - level) / 2, self.p_values()
+        tail, p = (1 - check_level(level)) / 2, self.p_values()
         frames = []
         for quantity, rep in self.replicated.items():
             low, high = np.quantile(rep, (tail, 1 - tail), axis=0)
-            columns = {"quantity": quantity, "name": self.labels[quantity], "observed": self.observed[quantity]}
-            frames.append(pd.DataFrame({**columns, "mean": rep.mean(axis=0), "lo": low, "hi": high, "p": p[quantity]}))
+            columns: dict[str, Any] = {
+                "quantity": quantity,
+                "name": self.labels[quantity],
+                "observed": self.observed[quantity],
+            }
+            columns.update(mean=rep.mean(axis=0), lower=low, upper=high, p=p[quantity])
+            frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
 

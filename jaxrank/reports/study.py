@@ -103,14 +103,14 @@ def study(
         n = min(n_replicates, SLOW_HOST) if result.ranker.host else n_replicates
         scheme = _scheme(data)
         options = {"seed": seed, "dtype": "float64", "progress": False}
-        rep = attempt("bootstrap", lambda: bootstrap(data, method, n, scheme, **options))
+        rep = attempt("bootstrap", lambda: bootstrap(data, method, n_replicates=n, scheme=scheme, **options))
         con = None
         if not trials:
             missing["convergence"] = "convergence asks for repeated trials of questions; these data have none"
         elif data.outcomes is None or data.shape[2] < 3:
             missing["convergence"] = "convergence needs three trials or more, and which of them succeeded"
         else:
-            con = attempt("convergence", lambda: convergence(data, _prefix_methods(data), n, **options))
+            con = attempt("convergence", lambda: convergence(data, _prefix_methods(data), n_replicates=n, **options))
     name = title or f"Ranking of {len(data.models)} models"
     seconds = time.perf_counter() - began
     return Found(name, command, level, seed, data, found, result, rep, table, gold, con, missing, seconds)

@@ -37,9 +37,11 @@ class Scheme(abc.ABC):
     **fractional**: weights are not whole numbers.
     **prefixes**: its first n trials are a replicate with n trials (convergence studies).
     **keeps_questions**: question m of a replicate is question m of the data, so that priors by question stay in place.
+    **unit**: what is drawn, a word for `Interval.unit`.
     """
 
     name: ClassVar[str]
+    unit: ClassVar[str] = "trials"
     weighted: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
@@ -126,6 +128,7 @@ class Questions(Scheme):
     """Questions with replacement, M of M, each with all its trials (cluster bootstrap)."""
 
     name = "questions"
+    unit = "questions"
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, (shape[1],), shape[1])
@@ -145,6 +148,7 @@ class QuestionsAndTrials(Scheme):
     """
 
     name = "questions_and_trials"
+    unit = "questions and trials"
     weighted = False
     keeps_questions = False
 
@@ -212,6 +216,7 @@ class Models(Scheme):
     """Pools of ``size`` models drawn without replacement, each with all the data of its models."""
 
     name = "models"
+    unit = "models"
     size: int = 2
 
     def check(self, shape):

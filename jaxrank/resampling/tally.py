@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.separation import count_above, count_ranks
 from jaxrank.numerics.status import Status
 from jaxrank.resampling.work import Kept
 
@@ -40,20 +41,15 @@ class Tally:
     @classmethod
     def of(cls, kept: Kept, centre: np.ndarray) -> Tally:
         ranks = ranks_of(kept.scores, kept.resolution)
-        n_models = ranks.shape[1]
         usable = ranks[(ranks > 0).all(axis=1)]
         finite = kept.scores[np.isfinite(kept.scores).all(axis=1)].astype(np.float64) - centre
-        above = sum(
-            (_above(part) for part in np.array_split(usable, -(-len(usable) // 4096) or 1)),
-            np.zeros((n_models,) * 2, int),
-        )
         return cls(
             n=np.asarray(len(ranks)),
             ranked=np.asarray(len(usable)),
             finite=np.asarray(len(finite)),
             statuses=np.bincount(kept.status, minlength=len(Status)),
-            ranks=np.stack([np.bincount(usable[:, i] - 1, minlength=n_models) for i in range(n_models)]),
-            above=above,
+            ranks=count_ranks(usable),
+            above=count_above(usable),
             total=finite.sum(axis=0),
             squares=(finite**2).sum(axis=0),
         )
@@ -83,7 +79,3 @@ def ranks_of(scores: np.ndarray, resolution: np.ndarray) -> np.ndarray:
 def _ranks(scores: Float[Array, "rows models"], resolution: Float[Array, " rows"]) -> Int[Array, "rows models"]:
     rank = lambda pair: rank_scores(pair[0], resolution=pair[1]).astype(jnp.int16)
     return jax.lax.map(rank, (scores, resolution), batch_size=_ROWS)
-
-
-def _above(ranks: np.ndarray) -> np.ndarray:
-    return (ranks[:, :, None] < ranks[:, None, :]).sum(axis=0)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -21,17 +20,22 @@ from jaxrank.models.covariance import COVARIANCES, score_covariance
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import Explains, HasStandardErrors, Ranker
+from jaxrank.numerics.interval import Interval, check_level, percent
+from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RankMethod, rank_scores
+from jaxrank.numerics.separation import Superiority, normal_superiority
 from jaxrank.numerics.status import Status
 from jaxrank.results import storage
-from jaxrank.results.drawing import draw
-from jaxrank.results.tables import render
+from jaxrank.results.returned import RankedModels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(RankedModels):
     """A ranking of L models by one method.
 
     **scores** (L,) higher is better; **ranks** int (L,), 1 is best, ties share a rank; **order** (L,) indices best
@@ -59,12 +63,6 @@ class Result:
         """Ranks with ties as "competition" 1 2 2 4, "competition_max", "dense" or "average"; 0 where a score is NaN."""
         with self.precision():
             return np.asarray(_ranks(self.scores, method, self.fit.resolution))
-
-    @property
-    def order(self) -> np.ndarray:
-        """Indices of the models, best first; ties in the order given, models without a score last."""
-        key = np.where(self.ranks > 0, self.ranks, len(self.ranks) + 1)
-        return np.argsort(key, kind="stable")
 
     @property
     def status(self) -> Status:
@@ -118,26 +116,56 @@ class Result:
     def standard_errors(self) -> np.ndarray:
         """Standard deviation of each score, (L,): posterior, or from the observed information.
 
-        `UnsupportedDataError` where the method has no analytic one; `jaxrank.bootstrap` gives intervals for any method.
+        `UnsupportedDataError` where the method has no analytic one, or ranks by a quantile, which is no centre of an
+        interval; `jaxrank.bootstrap` gives intervals for any method.
         """
+        instead = f"use jaxrank.bootstrap(data, {self.method!r}).interval()"
         if not isinstance(self.ranker, HasStandardErrors):
+            raise UnsupportedDataError(f"{self.method} has no analytic standard errors; {instead}")
+        if self._by_quantile:
             raise UnsupportedDataError(
-                f"{self.method} has no analytic standard errors; "
-                f"use jaxrank.bootstrap(data, {self.method!r}).interval()"
+                f"{self.method} ranks by a quantile of the posterior, around which no interval is centred; use the "
+                f"same method without quantile= for the interval of its mean, or {instead.removeprefix('use ')}"
             )
         with self.precision():
             return np.asarray(_standard_errors(self.ranker, self.stat, self.fit))
 
     @property
     def has_interval(self) -> bool:
-        return isinstance(self.ranker, HasStandardErrors)
+        """Whether the method has standard errors, and its scores are the centres of their intervals."""
+        return isinstance(self.ranker, HasStandardErrors) and not self._by_quantile
 
-    def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends (L,), (L,) of the normal interval of each score at ``level`` in (0, 1)."""
-        if not 0 < level < 1:
-            raise OptionError(f"level={level}; it must lie between 0 and 1, for example 0.95")
-        z = NormalDist().inv_cdf(0.5 + level / 2)
-        return self.scores - z * self.standard_errors, self.scores + z * self.standard_errors
+    @property
+    def _by_quantile(self) -> bool:
+        return getattr(self.ranker, "quantile", None) is not None
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Normal interval of each score, (L,), from `standard_errors`."""
+        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+        return Interval(self.scores - z * self.standard_errors, self.scores + z * self.standard_errors, level, "normal")
+
+    def difference_intervals(self, level: float = 0.95) -> Interval:
+        """Normal intervals (L, L) of the differences score_i - score_j, one pair at a time."""
+        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+        gap, spread = self.differences()
+        return Interval(gap - z * spread, gap + z * spread, level, "normal, of differences")
+
+    def superiority(self) -> Superiority:
+        """For each pair the probability that one is above the other, normal with the standard errors of
+        `differences`."""
+        return normal_superiority(*self.differences())
+
+    def differences(self) -> tuple[np.ndarray, np.ndarray]:
+        """Differences of scores (L, L) and their standard errors: from the covariance where the method has one, else
+        of independent scores."""
+        gap = self.scores[:, None] - self.scores[None, :]
+        if isinstance(self.ranker, PairedModel):
+            covariance = self.covariance()
+            variance = np.diag(covariance)
+            square = variance[:, None] + variance[None, :] - 2 * covariance
+        else:
+            square = self.standard_errors[:, None] ** 2 + self.standard_errors[None, :] ** 2
+        return gap, np.sqrt(np.maximum(square, 0))
 
     def covariance(self, kind: str = "information") -> np.ndarray:
         """Covariance (L, L) of the scores: "information" (inverse observed information) or "sandwich" (clustered by
@@ -150,40 +178,27 @@ class Result:
         with self.precision():
             return np.asarray(score_covariance(ranker, self.stat, self.fit, self.data, kind))
 
-    def to_frame(self, interval: float | None = 0.95) -> Any:
+    def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, score, and where the method has them se, lower and upper."""
-        import pandas as pd
+        columns: dict[str, Any] = {}
+        if level is not None and self.has_interval:
+            lower, upper = self.interval(level)
+            columns = {"se": self.standard_errors, "lower": lower, "upper": upper}
+        return self._table(columns)
 
-        columns: dict[str, Any] = {"rank": self.ranks, "model": list(self.models), "score": self.scores}
-        if interval is not None and self.has_interval:
-            lower, upper = self.interval(interval)
-            columns.update(se=self.standard_errors, lower=lower, upper=upper)
-        return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
+    def _title(self) -> str:
+        return f"{self.method}: {self.data!r}"
 
-    def summary(self, interval: float = 0.95, format: str = "text") -> str:
-        """The ranking with the method, the interval and the notes; ``format``: "text", "html", "latex" or "csv" (the
-        numbers alone, in full)."""
-        foot = [f"interval: normal, {interval:.0%}"] if self.has_interval else []
-        notes = [*foot, f"status: {self.status}", *(f"note: {n}" for n in self.notes)]
-        return render(self.to_frame(interval), format, title=f"{self.method}: {self.data!r}", notes=notes)
+    def _foot(self, level: float = 0.95) -> list[str]:
+        interval = [f"interval: {percent(level)}, normal"] if self.has_interval else []
+        return [*interval, f"status: {self.status}", *(f"note: {n}" for n in self.notes)]
 
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write the result whole to ``.npz`` (`jaxrank.load` reads it back), or its table to ``.csv``, ``.json`` or
-        ``.parquet``; with versions, method, options and seed (not in csv)."""
-        record = storage.record_of(self.method, self.ranker, self.seed, self.status)
-        if Path(path).suffix == ".npz":
-            return storage.save(self, path, record)
-        return storage.save_table(self.to_frame(), path, record)
+    def _record(self) -> dict[str, Any]:
+        return storage.record_of(self.method, self.ranker, self.seed, self.status)
 
-    def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
-        """Draw the result: "leaderboard", "tiers", "superiority" (methods with standard errors), "wins", "responses",
-        "pass", "items" and "wright" (Rasch models and their kin), "hodge"; options as the function of `jaxrank.plots`
-        takes them. Returns the Axes."""
-        return draw(self, kind, ax, options)
-
-    def precision(self) -> Any:
+    def precision(self) -> contextlib.AbstractContextManager[None]:
         """The context in which the fit was made: 64-bit where its scores are."""
-        return jax.enable_x64(self.scores.dtype == np.float64)
+        return precision("float64" if self.scores.dtype == np.float64 else "float32")
 
     def __repr__(self) -> str:
         top = ", ".join(self.models[i] for i in self.order[:3])

@@ -84,7 +84,7 @@ class Pools:
     undefined: dict[str, np.ndarray]
 
     @property
-    def n_pools(self) -> int:
+    def n_replicates(self) -> int:
         return len(self.members)
 
     def best(self, target: str = "gold") -> dict[str, float]:
@@ -99,7 +99,7 @@ class Pools:
 
         rows = []
         for m in self.methods:
-            row: dict[str, Any] = {"method": m, "size": self.size, "n_pools": self.n_pools}
+            row: dict[str, Any] = {"method": m, "size": self.size, "n_replicates": self.n_replicates}
             for target in ("gold", "own"):
                 values = getattr(self, target)[m]
                 row[target], row[f"{target}_sd"] = np.nanmean(values), np.nanstd(values)
@@ -108,7 +108,9 @@ class Pools:
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
-        return f"Pools({len(self.methods)} methods, {self.n_pools} pools of {self.size} of {len(self.models)} models)"
+        return (
+            f"Pools({len(self.methods)} methods, {self.n_replicates} pools of {self.size} of {len(self.models)} models)"
+        )
 
 
 def _restrict_prior(ranker: Ranker, members: Array, n_models: int) -> Ranker:

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxrank.errors import JaxrankWarning, OptionError
+from jaxrank.errors import OptionError
 from jaxrank.numerics.chains import ess_bulk, ess_mean, ess_tail, r_hat
+from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.separation import (
+    DRAWN,
+    Superiority,
+    count_above,
+    count_ranks,
+    difference_ends,
+    rank_draws,
+    rank_ends,
+    shares_above,
+    simultaneous_ends,
+)
 from jaxrank.posteriors import checks, files
-from jaxrank.results.drawing import draw
+from jaxrank.results import storage
+from jaxrank.results.returned import RankedModels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DRAW_FILES = (".npz", ".nc", ".zarr")
 
 MAX_R_HAT, MIN_ESS = 1.01, 400.0
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(RankedModels):
     """Draws from a posterior.
 
     **draws**: site -> float array (chains, samples, ...); ``theta`` holds the strengths, abilities or accuracies that
@@ -47,50 +66,43 @@ class Posterior:
 
     @property
     def scores(self) -> np.ndarray:
-        """Posterior mean of each model's strength."""
+        """Posterior mean of each model's strength, (L,)."""
         return self.theta.mean(axis=0)
 
     @property
     def ranks(self) -> np.ndarray:
-        """Competition ranks of the posterior means (1 is best)."""
-        s = self.scores
-        return 1 + (s[None, :] > s[:, None]).sum(axis=1)
+        """Competition ranks of the posterior means, int (L,), 1 is best."""
+        return rank_draws(self.scores[None])[0]
+
+    @property
+    def method(self) -> str:
+        """The model, under the word that other results use."""
+        return self.model
+
+    @cached_property
+    def _rank_draws(self) -> np.ndarray:
+        return rank_draws(self.theta)
 
     def rank_draws(self) -> np.ndarray:
         """int32 (draws, models): the rank of each model in each draw, ties sharing the better rank."""
-        t = self.theta
-        order = np.sort(-t, axis=1)
-        out = np.empty(t.shape, np.int32)
-        for s in range(len(t)):
-            out[s] = 1 + np.searchsorted(order[s], -t[s], side="left")
-        return out
+        return self._rank_draws
 
     def rank_probabilities(self) -> np.ndarray:
         """(models, models): ``out[l, r]`` is the probability that model l has rank r + 1."""
-        ranks = self.rank_draws()
-        n = ranks.shape[1]
-        return np.stack([np.bincount(ranks[:, i] - 1, minlength=n) for i in range(n)]) / len(ranks)
+        return count_ranks(self._rank_draws) / len(self._rank_draws)
 
     def expected_ranks(self) -> np.ndarray:
-        return self.rank_draws().mean(axis=0)
+        """(models,): mean rank over the draws."""
+        return self._rank_draws.mean(axis=0)
 
-    def superiority(self) -> np.ndarray:
-        """(models, models): ``out[i, j]`` is the probability that i is better than j, 1/2 on the diagonal."""
-        t = self.theta
-        out = np.full((t.shape[1],) * 2, 0.5)
-        for i in range(t.shape[1]):
-            out[i] = (t[:, i : i + 1] > t).mean(axis=0) + (t[:, i : i + 1] == t).mean(axis=0) / 2
-        return out
+    def superiority(self) -> Superiority:
+        """For each pair the probability that one is better than the other, and that they are equal."""
+        return shares_above(count_above(self._rank_draws), len(self._rank_draws))
 
-    def rank_intervals(self, level: float = 0.95) -> np.ndarray:
-        """int (models, 2): the smallest interval of ranks with equal tails that holds at least ``level`` of the
-        draws."""
-        _check_level(level)
-        ranks = self.rank_draws()
-        tail = (1 - level) / 2
-        low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
-        high = np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf")
-        return np.stack([low, high], axis=1).astype(int)
+    def rank_intervals(self, level: float = 0.95) -> Interval:
+        """int (models,): for each model the smallest interval of ranks with equal tails that holds at least ``level``
+        of the draws."""
+        return self._interval(rank_ends(count_ranks(self._rank_draws), level), level)
 
     def top_k(self, k: int) -> np.ndarray:
         """(models,): probability that a model is among the best k."""
@@ -98,11 +110,23 @@ class Posterior:
             raise OptionError(f"k={k}; it must be between 1 and the number of models, {len(self.models)}")
         return (self.rank_draws() <= k).mean(axis=0)
 
-    def interval(self, level: float = 0.95) -> np.ndarray:
-        """(models, 2): equal-tailed interval of each strength."""
-        _check_level(level)
-        tail = (1 - level) / 2
-        return np.quantile(self.theta, (tail, 1 - tail), axis=0).T
+    def interval(self, level: float = 0.95) -> Interval:
+        """Equal-tailed interval of each strength, (models,)."""
+        tail = (1 - check_level(level)) / 2
+        return self._interval(np.quantile(self.theta, (tail, 1 - tail), axis=0), level)
+
+    def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Interval:
+        """Intervals (models, models) of the differences of strengths i - j, each for itself, or with ``simultaneous``
+        all at once (`Replicates.difference_intervals`)."""
+        if simultaneous:
+            return self._interval(
+                simultaneous_ends(self.theta, self.scores, level), level, "all pairs at once, from draws"
+            )
+        return self._interval(difference_ends(self.theta, level), level)
+
+    def _interval(self, ends: Any, level: float, kind: str = DRAWN) -> Interval:
+        lower, upper = ends
+        return Interval(lower, upper, level, kind, used=len(self.theta))
 
     def diagnose(self, site: str = "theta") -> dict[str, np.ndarray]:
         """R-hat and effective sample sizes of every entry of a site."""
@@ -155,38 +179,32 @@ class Posterior:
         """The sentences of ``statuses``."""
         return tuple(self.statuses.values())
 
-    def summary(self, level: float = 0.95) -> Any:
-        """A data frame by model in order of the mean: mean, sd, interval, ranks, ess_bulk, ess_tail, r_hat, status.
+    def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
+        """A pandas frame, best model first: rank, model, score (posterior mean), sd, lower, upper, rank_lower,
+        rank_upper, p_best, expected_rank, ess_bulk, ess_tail, r_hat, status.
 
         ``status`` is "ok", or what is wrong with the draws of that model. What makes the draws as a whole doubtful is
-        told by a `JaxrankWarning` for each of ``statuses``, and kept in ``frame.attrs["problems"]``.
+        kept in ``frame.attrs["problems"]``, and told by a `JaxrankWarning` when the draws are made.
         """
-        import pandas as pd
-
-        for problem in self.problems:
-            warnings.warn(f"{self.model}: {problem}", JaxrankWarning, stacklevel=2)
-
-        interval, ranks, d = self.interval(level), self.rank_intervals(level), self.diagnose()
-        frame = pd.DataFrame(
-            {
-                "model": self.models,
-                "mean": self.scores,
-                "sd": self.theta.std(axis=0, ddof=1),
-                "lo": interval[:, 0],
-                "hi": interval[:, 1],
-                "expected_rank": self.expected_ranks(),
-                "rank_lo": ranks[:, 0],
-                "rank_hi": ranks[:, 1],
-                "p_best": self.top_k(1),
-                "ess_bulk": d["ess_bulk"],
-                "ess_tail": d["ess_tail"],
-                "r_hat": d["r_hat"],
-                "status": self._status_of_models(d),
-            }
-        )
-        frame = frame.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
+        columns: dict[str, Any] = {"sd": self.theta.std(axis=0, ddof=1)}
+        if level is not None:
+            columns["lower"], columns["upper"] = self.interval(level)
+            columns["rank_lower"], columns["rank_upper"] = self.rank_intervals(level)
+        columns.update(p_best=self.top_k(1), expected_rank=self.expected_ranks())
+        d = self.diagnose()
+        columns.update({name: d[name] for name in ("ess_bulk", "ess_tail", "r_hat")})
+        frame = self._table({**columns, "status": self._status_of_models(d)})
         frame.attrs["problems"] = list(self.problems)
         return frame
+
+    def _title(self) -> str:
+        return repr(self).splitlines()[0]
+
+    def _foot(self, level: float = 0.95) -> list[str]:
+        return [f"intervals: {self.rank_intervals(level).words}", *(f"caution: {text}" for text in self.problems)]
+
+    def _record(self) -> dict[str, Any]:
+        return {"method": self.model, "sampler": self.sampler, "seconds": self.seconds, "problems": list(self.problems)}
 
     def _status_of_models(self, d: Mapping[str, np.ndarray]) -> list[str]:
         if self.sampler != "nuts":
@@ -226,20 +244,19 @@ class Posterior:
         """
         return checks.compare(self, others, by, method)
 
-    def plot(self, kind: str = "leaderboard", ax: Any = None, **options: Any) -> Any:
-        """Draw the posterior: "leaderboard", "ranks", "tiers", "superiority", or the sampler: "trace", "chain_ranks",
-        "ess"; options as the function of `jaxrank.plots` takes them. Returns the Axes."""
-        return draw(self, kind, ax, options)
-
     def to_arviz(self, checks: bool = True) -> Any:
         """An ArviZ ``DataTree``: posterior, sample_stats, observed_data, constant_data and, with ``checks``,
         log_likelihood and posterior_predictive (of pairs and cells). Needs the arviz extra."""
         return files.to_arviz(self, checks)
 
-    def save(self, path: Any) -> None:
-        """Write draws, names and data: to NetCDF (``.nc``) or zarr (``.zarr``) through ArviZ, else to npz.
-        `load_posterior` reads them back."""
-        files.save(self, path)
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write draws, names and data to ``.npz``, or through ArviZ to NetCDF (``.nc``) or zarr (``.zarr``), for
+        `load_posterior`; or the table of `to_frame` to ``.csv``, ``.json`` or ``.parquet``."""
+        path = Path(path)
+        if path.suffix in DRAW_FILES:
+            files.save(self, path)
+            return path
+        return storage.save_table(self.to_frame(), path, self._record(), others=DRAW_FILES)
 
     def __repr__(self) -> str:
         chains, samples = self.draws["theta"].shape[:2]
@@ -255,8 +272,3 @@ def load_posterior(path: Any) -> Posterior:
 def _largest(values: np.ndarray) -> float:
     """The largest value; infinity where one does not exist, as of a chain that did not move."""
     return float(np.max(np.where(np.isnan(values), np.inf, values)))
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise OptionError(f"level={level}; it must lie between 0 and 1")

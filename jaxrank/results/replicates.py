@@ -6,48 +6,41 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from jaxrank.data.files import check_target, replacing
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
+from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.ranks import kendall_tau
+from jaxrank.numerics.separation import Superiority, difference_ends, rank_ends, shares_above, simultaneous_ends
 from jaxrank.numerics.status import Status
 from jaxrank.resampling.tally import Tally, ranks_of
 from jaxrank.resampling.work import Kept
 from jaxrank.results import storage
-from jaxrank.results.drawing import draw
 from jaxrank.results.fit import Result
-from jaxrank.results.tables import render
+from jaxrank.results.returned import RankedModels
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
 
 REPLICATES = (".npz", ".parquet")
 """Endings of files that hold replicates."""
 
 
-class Interval(NamedTuple):
-    """Ends of an interval for each model, and the replicates that it is made from."""
-
-    lower: np.ndarray
-    upper: np.ndarray
-    used: int
-    left_out: int
-
-
-class Superiority(NamedTuple):
-    """Shares of replicates (L, L): model i ``above`` model j, and i and j ``tied``; above + above.T + tied = 1."""
-
-    above: np.ndarray
-    tied: np.ndarray
+PERCENTILES = "percentiles of replicates"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study:
+class Study(RankedModels):
     """What counts over the replicates of one method tell; nothing of this needs the replicates themselves.
 
-    **estimate**: the fit of the whole data; point estimates and ranks are its own, whatever the replicates.
+    **estimate**: the fit of the whole data; **scores** and **ranks** (L,) are its own, whatever the replicates.
+    **unit**: what was drawn again: "trials", "questions", "battles", "orders".
     Replicates in which some model has no rank (a score that does not exist) are left out of everything about ranks;
     ``status_counts`` says how many there are and why.
     """
@@ -57,6 +50,7 @@ class Study:
     scheme: str
     seed: Any
     estimate: Result
+    unit: str
 
     if TYPE_CHECKING:  # a field of one subclass, made from the replicates in the other
 
@@ -68,12 +62,12 @@ class Study:
         return int(self.tally.n)
 
     @property
-    def point(self) -> np.ndarray:
+    def scores(self) -> np.ndarray:
         """Scores of the whole data, (L,)."""
         return self.estimate.scores
 
     @property
-    def ranking(self) -> np.ndarray:
+    def ranks(self) -> np.ndarray:
         """Ranks of the whole data, int (L,)."""
         return self.estimate.ranks
 
@@ -100,43 +94,48 @@ class Study:
 
     def superiority(self) -> Superiority:
         """For each pair the share of replicates in which one is above the other, and in which they tie."""
-        above = self.tally.above / self._ranked()
-        return Superiority(above, 1 - above - above.T)
+        return shares_above(self.tally.above, self._ranked())
 
     def rank_intervals(self, level: float = 0.95) -> Interval:
         """For each model the quantiles (1 - level)/2 and (1 + level)/2 of its rank over the replicates."""
-        _check_level(level)
-        cumulative = np.cumsum(self.tally.ranks, axis=1)
         n = self._ranked()
-        tail = (1 - level) / 2
-        # the smallest rank r with share(rank <= r) of at least the quantile; whole numbers keep the comparison exact
-        lower = 1 + (cumulative < np.ceil(tail * n - 1e-9)).sum(axis=1)
-        upper = 1 + (cumulative < np.ceil((1 - tail) * n - 1e-9)).sum(axis=1)
-        return Interval(lower, upper, n, self.n_replicates - n)
+        return Interval(*rank_ends(self.tally.ranks, level), level, PERCENTILES, self.unit, n, self.n_replicates - n)
 
-    def to_frame(self) -> Any:
-        """A pandas frame, best model first: rank, model, score, sd, rank_lower, rank_upper, p_best."""
-        import pandas as pd
+    def interval(self, level: float = 0.95) -> Interval:
+        """Normal interval of each score, (L,): the score of the whole data and the standard deviation of the finite
+        replicates."""
+        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+        self._need_finite(2, 0.5)
+        n = int(self.tally.finite)
+        ends = self.scores - z * self.sd, self.scores + z * self.sd
+        return Interval(*ends, level, "normal, sd of replicates", self.unit, n, self.n_replicates - n)
 
-        ranks = self.rank_intervals()
-        columns = {"rank": self.ranking, "model": list(self.models), "score": self.point, "sd": self.sd}
-        columns.update(self._interval_columns())
-        columns.update(rank_lower=ranks.lower, rank_upper=ranks.upper, p_best=self.rank_probabilities()[:, 0])
-        return pd.DataFrame(columns).iloc[self.estimate.order].reset_index(drop=True)
+    def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
+        """A pandas frame, best model first: rank, model, score, sd, lower, upper, rank_lower, rank_upper, p_best;
+        without lower and upper where fewer than half of the replicates have finite scores."""
+        columns: dict[str, np.ndarray] = {}
+        if self.tally.finite > 1:
+            columns["sd"] = self.sd
+        if level is not None:
+            if self._half_finite:
+                columns["lower"], columns["upper"] = self.interval(level)
+            columns["rank_lower"], columns["rank_upper"] = self.rank_intervals(level)
+        return self._table({**columns, "p_best": self.rank_probabilities()[:, 0]})
 
-    def summary(self, format: str = "text") -> str:
-        """`to_frame` with how it was made; ``format`` as in `Result.summary`."""
-        notes = ["intervals: 95 %, percentiles of the replicates"]
-        notes += [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
-        return render(self.to_frame(), format, title=repr(self), notes=notes)
+    def _foot(self, level: float = 0.95) -> list[str]:
+        ranks = self.rank_intervals(level).words
+        scores = self.interval(level).words if self._half_finite else "none, as too few replicates are finite"
+        lines = [f"intervals: {ranks}"] if scores == ranks else [f"intervals of scores: {scores}", f"of ranks: {ranks}"]
+        return lines + [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
 
-    def plot(self, kind: str = "ranks", ax: Any = None, **options: Any) -> Any:
-        """Draw the study: "ranks" (how often each model has each rank), "leaderboard", "tiers" or "superiority";
-        options as the function of `jaxrank.plots` takes them. Returns the Axes."""
-        return draw(self, kind, ax, options)
+    def _record(self) -> dict[str, Any]:
+        record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)
+        return {**record, "scheme": self.scheme, "n_replicates": self.n_replicates, "unit": self.unit}
 
-    def _interval_columns(self) -> dict[str, np.ndarray]:
-        return {}
+    @property
+    def _half_finite(self) -> bool:
+        n = int(self.tally.finite)
+        return n > 1 and 2 * n >= self.n_replicates
 
     @property
     def _centre(self) -> np.ndarray:
@@ -180,7 +179,8 @@ class Summary(Study):
 class Replicates(Study):
     """The replicates themselves, and what only they can tell.
 
-    **scores**: (B, L); **ranks**: int16 (B, L), 0 where a score is NaN; **status**: int8 (B,); **steps**: int32 (B,).
+    **replicate_scores**: (B, L); **replicate_ranks**: int16 (B, L), 0 where a score is NaN; **status**: int8 (B,);
+    **steps**: int32 (B,).
     """
 
     kept: Kept = field(kw_only=True)
@@ -190,7 +190,7 @@ class Replicates(Study):
         return Tally.of(self.kept, self._centre)
 
     @property
-    def scores(self) -> np.ndarray:
+    def replicate_scores(self) -> np.ndarray:
         return self.kept.scores
 
     @property
@@ -202,14 +202,14 @@ class Replicates(Study):
         return self.kept.steps
 
     @cached_property
-    def ranks(self) -> np.ndarray:
+    def replicate_ranks(self) -> np.ndarray:
         return ranks_of(self.kept.scores, self.kept.resolution)
 
     @cached_property
     def _finite(self) -> np.ndarray:
-        return np.asarray(np.isfinite(self.scores).all(axis=1))
+        return np.asarray(np.isfinite(self.replicate_scores).all(axis=1))
 
-    def interval(self, level: float = 0.95, anchor: int | str | None = None, least: float = 0.5) -> Interval:
+    def interval(self, level: float = 0.95, *, anchor: int | str | None = None, least: float = 0.5) -> Interval:
         """Percentile interval of each score, from the replicates in which all scores are finite.
 
         **anchor**: a model (name or index) whose score is subtracted first: intervals of differences from it. Its own
@@ -218,41 +218,28 @@ class Replicates(Study):
         without a finite score lie beyond the interval, so that leaving them out makes it too narrow;
         `Interval.left_out` counts them.
         """
-        _check_level(level)
+        tail = (1 - check_level(level)) / 2
         self._need_finite(2, least)
-        values = self.scores[self._finite]
+        values = self.replicate_scores[self._finite]
         if anchor is not None:
             values = values - values[:, model_index(self.models, anchor, "anchor"), None]
-        lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        return Interval(lower, upper, len(values), self.n_replicates - len(values))
+        ends = np.quantile(values, [tail, 1 - tail], axis=0)
+        return self._interval(ends, level, PERCENTILES, len(values))
 
-    def difference_intervals(self, level: float = 0.95, simultaneous: bool = False, least: float = 0.5) -> Interval:
+    def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False, least: float = 0.5) -> Interval:
         """Intervals (L, L) of the differences score_i - score_j.
 
         ``simultaneous``: all of them hold at once with probability ``level``: point estimate plus and minus c times the
         standard error of the difference, c the quantile of the largest studentised deviation over all pairs.
         Otherwise each is a percentile interval of its own.
         """
-        _check_level(level)
+        check_level(level)
         self._need_finite(2, least)
-        values = self.scores[self._finite].astype(np.float64)
-        left_out = self.n_replicates - len(values)
-        n_models = values.shape[1]
-        lower, upper = np.zeros((n_models, n_models)), np.zeros((n_models, n_models))
-        if not simultaneous:
-            for i in range(n_models):
-                ends = np.quantile(values[:, i, None] - values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-                lower[i], upper[i] = ends
-            return Interval(lower, upper, len(values), left_out)
-        point = self.point[:, None] - self.point[None, :]
-        sd = np.stack([(values[:, i, None] - values).std(axis=0, ddof=1) for i in range(n_models)])
-        scale = np.where(sd > 0, sd, np.inf)
-        largest = np.zeros(len(values))
-        for i in range(n_models):
-            off = np.abs(values[:, i, None] - values - point[i]) / scale[i]
-            largest = np.maximum(largest, off.max(axis=1))
-        reach = np.quantile(largest, level) * sd
-        return Interval(point - reach, point + reach, len(values), left_out)
+        values = self.replicate_scores[self._finite].astype(np.float64)
+        if simultaneous:
+            ends = simultaneous_ends(values, self.scores, level)
+            return self._interval(ends, level, "all pairs at once, from replicates", len(values))
+        return self._interval(difference_ends(values, level), level, PERCENTILES, len(values))
 
     def rank_sets(self, level: float = 0.95) -> Interval:
         """Simultaneous confidence sets of all ranks: with probability ``level`` every model's true rank is between its
@@ -264,60 +251,56 @@ class Replicates(Study):
         differences = self.difference_intervals(level, simultaneous=True)
         beaten_by = (differences.upper < 0).sum(axis=1)
         beats = (differences.lower > 0).sum(axis=1)
-        return Interval(1 + beaten_by, len(self.models) - beats, differences.used, differences.left_out)
+        ends = 1 + beaten_by, len(self.models) - beats
+        return self._interval(ends, level, "all ranks at once, from replicates", int(self.tally.finite))
 
     def top_set(self, level: float = 0.95) -> list[str]:
         """Models that are not separable from the top: those whose simultaneous rank set holds rank 1."""
         return [name for name, first in zip(self.models, self.rank_sets(level).lower, strict=True) if first == 1]
 
-    def tau(self, reference: Any = None) -> np.ndarray:
+    def tau(self, reference: Result | npt.ArrayLike | None = None) -> np.ndarray:
         """Kendall's tau-b of each replicate's ranking with a reference, (B,); NaN where a replicate is constant or has
         no ranks.
 
         **reference**: scores (L,) (higher is better) or a `Result`; by default the ranking of the whole data.
         """
-        return tau_of_ranks(self.ranks, self._reference(reference))
+        return tau_of_ranks(self.replicate_ranks, self._reference(reference))
 
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write the replicates: ``.npz`` (the whole study, for `jaxrank.load`; scores, ranks, status, steps, point and
-        models under these names) or ``.parquet`` (one row a replicate and model: replicate, model, score, rank,
-        status)."""
-        path = check_target(path, REPLICATES, "replicates")
-        if path.suffix == ".npz":
-            contents: dict[str, Any] = {**self.kept.arrays(), "ranks": self.ranks, "point": self.point}
-            record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)
-            record.update(scheme=self.scheme, n_replicates=self.n_replicates)
-            storage.save(self, path, record, {**contents, "models": np.array(self.models)})
-        else:
-            with replacing(path) as temporary:
-                self.long_frame().to_parquet(temporary, index=False)
-        return path
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the study: ``.npz`` (all of it, for `jaxrank.load`; scores (B, L), ranks, status, steps, point (L,) and
+        models under these names), ``.parquet`` (`long_frame`, one row a replicate and model), or the table of
+        `to_frame` as ``.csv`` or ``.json``."""
+        if Path(path).suffix == ".parquet":
+            return storage.save_table(self.long_frame(), path, self._record())
+        return super().save(path)
 
-    def long_frame(self) -> Any:
+    def _arrays(self) -> dict[str, np.ndarray]:
+        own = {"ranks": self.replicate_ranks, "point": self.scores, "models": np.array(self.models)}
+        return {**self.kept.arrays(), **own}
+
+    def _interval(self, ends: Any, level: float, kind: str, used: int) -> Interval:
+        lower, upper = ends
+        return Interval(lower, upper, level, kind, self.unit, used, self.n_replicates - used)
+
+    def long_frame(self) -> pd.DataFrame:
         """A pandas frame with one row for each replicate and model: replicate, model, score, rank, status."""
         import pandas as pd
 
-        n, n_models = self.scores.shape
+        n, n_models = self.replicate_scores.shape
         names = pd.Categorical.from_codes(np.tile(np.arange(n_models), n), list(self.models))
         return pd.DataFrame(
             {
                 "replicate": np.repeat(np.arange(n), n_models),
                 "model": names,
-                "score": self.scores.reshape(-1),
-                "rank": self.ranks.reshape(-1),
+                "score": self.replicate_scores.reshape(-1),
+                "rank": self.replicate_ranks.reshape(-1),
                 "status": np.repeat(self.status, n_models),
             }
         )
 
-    def _interval_columns(self) -> dict[str, np.ndarray]:
-        if not self._finite.any() or self._finite.mean() < 0.5:
-            return {}
-        ends = self.interval()
-        return {"lower": ends.lower, "upper": ends.upper}
-
-    def _reference(self, reference: Any) -> np.ndarray:
+    def _reference(self, reference: Result | npt.ArrayLike | None) -> np.ndarray:
         if reference is None:
-            return -self.ranking.astype(float)
+            return -self.ranks.astype(float)
         if isinstance(reference, Result):
             return -reference.ranks.astype(float)
         values = np.asarray(reference, float)
@@ -340,8 +323,3 @@ def tau_of_ranks(ranks: np.ndarray, reference: np.ndarray) -> np.ndarray:
     with jax.enable_x64(False):
         steps = range(0, len(values), 2048)
         return np.concatenate([np.asarray(kendall_tau(values[a : a + 2048], wanted[a : a + 2048])) for a in steps])
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise OptionError(f"level={level}; it must lie between 0 and 1, for example 0.95")

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,12 @@ def save(
     return path
 
 
-def save_table(frame: Any, path: str | os.PathLike, record: Mapping[str, Any]) -> Path:
-    """Write a frame as ``.parquet`` (the record in the file's metadata), ``.json`` (record and rows) or ``.csv``."""
-    path = check_target(path, (".npz", *TABLES), "results")
+def save_table(
+    frame: Any, path: str | os.PathLike, record: Mapping[str, Any], others: Sequence[str] = (".npz",)
+) -> Path:
+    """Write a frame as ``.parquet`` (the record in the file's metadata), ``.json`` (record and rows) or ``.csv``.
+    ``others``: endings that hold all of the result, for the message."""
+    path = check_target(path, (*others, *TABLES), "results")
     text = json.dumps({**versions(), **record}, ensure_ascii=False)
     if path.suffix == ".csv":
         write_text(path, frame.to_csv(index=False, lineterminator="\n"))

@@ -17,12 +17,13 @@ import numpy as np
 from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, UnknownMethodError
 from jaxrank.methods import catalogue
 from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import kendall_tau, rank_scores
 from jaxrank.results import plots, storage
 from jaxrank.results.drawing import draw, register
 from jaxrank.results.fit import Result
 from jaxrank.results.tables import render
-from jaxrank.studies.fit import as_data, as_key, compile_together, method_name, precision, prepare, read_statistic, run
+from jaxrank.studies.fit import as_data, as_key, compile_together, method_name, prepare, read_statistic, run
 
 GOLD = "bayes"
 

@@ -14,6 +14,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
@@ -21,17 +22,17 @@ from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
-from jaxrank.studies.fit import as_data, as_key, method_name, precision, prepare
+from jaxrank.studies.fit import as_data, as_key, method_name, prepare
 from jaxrank.studies.replicates import near, number_of_replicates, prior_for, whole_fit
 
 
 def convergence(
     data: Any,
     methods: Any = ("bayes", "pass_at_k"),
+    *,
     n_replicates: int = 100_000,
     reference: Any = "gold",
     seed: Any = 0,
-    *,
     scheme: str | Scheme = "trials",
     tau: bool = True,
     grid: Sequence[int] | None = None,

@@ -33,6 +33,7 @@ from jaxrank.errors import (
 from jaxrank.methods import catalogue
 from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import ChecksData, NeedsPrior, Ranker
+from jaxrank.numerics.precision import precision
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
 
@@ -145,22 +146,6 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
     if isinstance(ranker, ChecksData):
         ranker.check(data)
     return cast(Ranker, ranker)
-
-
-@contextlib.contextmanager
-def precision(dtype: str | None) -> Any:
-    """Run in float32 or float64 whatever JAX's configuration says; None follows the configuration."""
-    if dtype is None:
-        yield
-        return
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = ""
-    if name not in ("float32", "float64"):
-        raise OptionError(f'dtype={dtype!r}; it must be "float32" or "float64"')
-    with jax.enable_x64(name == "float64"):
-        yield
 
 
 def as_key(seed: Any) -> jax.Array:

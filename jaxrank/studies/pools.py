@@ -15,6 +15,7 @@ from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate
@@ -23,17 +24,17 @@ from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.work import block_size, concatenate
 from jaxrank.results.pools import Pools, PoolWork
 from jaxrank.studies.convergence import named_methods
-from jaxrank.studies.fit import as_data, as_key, precision, prepare, read_statistic
+from jaxrank.studies.fit import as_data, as_key, prepare, read_statistic
 from jaxrank.studies.replicates import prior_for, whole_fit
 
 
 def model_pools(
     data: Any,
     methods: Any = ("bayes", "avg"),
-    size: int = 5,
-    n_pools: int = 1000,
-    seed: Any = 0,
     *,
+    size: int = 5,
+    n_replicates: int = 1000,
+    seed: Any = 0,
     R0: Any = None,
     pairing: str = "aligned",
     dtype: str | None = None,
@@ -41,7 +42,7 @@ def model_pools(
     checkpoint: str | os.PathLike | None = None,
     progress: bool | None = None,
 ) -> Pools:
-    """Draw ``n_pools`` pools of ``size`` models, rank each from every single trial, and compare with all trials.
+    """Draw ``n_replicates`` pools of ``size`` models, rank each from every single trial, and compare with all trials.
 
     **methods**: as in `jaxrank.convergence`. Both targets are computed inside each pool: Bayes@N on all trials, and the
     method itself on all trials. Other arguments as in `jaxrank.bootstrap`; pool b depends on the seed and b alone.
@@ -63,9 +64,9 @@ def model_pools(
             work = _work(data, ranker, label, size, pairing, as_key(seed))
             where = None if checkpoint is None else folder_of(checkpoint, label)
             labels = {"method": label, "size": str(size), "seed": str(seed), "pairing": pairing, "study": "pools"}
-            disk, step = open_checkpoint(where, work, data, labels, n_pools, chunk_size)
-            batches = replicate(work, n_pools, chunk=step, checkpoint=disk, progress=progress, title=label)
-            found = gather_hosts(concatenate(batches), n_pools, step)
+            disk, step = open_checkpoint(where, work, data, labels, n_replicates, chunk_size)
+            batches = replicate(work, n_replicates, chunk=step, checkpoint=disk, progress=progress, title=label)
+            found = gather_hosts(concatenate(batches), n_replicates, step)
         members, gold[label], own[label] = found["members"], found["gold"], found["own"]
         undefined[label] = found["gold_undefined"]
     return Pools(tuple(gold), data.models, size, members, gold, own, undefined)

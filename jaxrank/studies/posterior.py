@@ -18,12 +18,13 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
 from jaxrank.models.likelihood import covariance, maximise
 from jaxrank.models.priors import Gaussian
+from jaxrank.numerics.precision import precision
 from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
 from jaxrank.posteriors.specs import MODELS, PREFIX, Evidence, PosteriorModel, base_name
 from jaxrank.results.posterior import Posterior
-from jaxrank.studies.fit import as_data, as_key, precision
+from jaxrank.studies.fit import as_data, as_key
 
 CONJUGATE = ("bayes", "beta_binomial", "dirichlet")
 TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
@@ -33,13 +34,13 @@ SAMPLERS = ("nuts", "laplace", "svi")
 def posterior(
     data: Any,
     model: str = "bradley_terry",
+    *,
     priors: Any = None,
     n_chains: int = 4,
     n_warmup: int = 1000,
     n_samples: int = 1000,
     seed: Any = 0,
     sampler: str = "nuts",
-    *,
     pairing: str = "aligned",
     dtype: str = "float64",
     target_accept: float | None = None,
@@ -118,7 +119,7 @@ def posterior(
 
 
 def numpyro_model(
-    data: Any, model: str = "bradley_terry", priors: Any = None, *, pairing: str = "aligned", dtype: str = "float64"
+    data: Any, model: str = "bradley_terry", *, priors: Any = None, pairing: str = "aligned", dtype: str = "float64"
 ) -> tuple[Callable[..., None], dict[str, Any], Any]:
     """The NumPyro model behind `posterior`, the design of the data and their outcomes.
 

@@ -9,10 +9,12 @@ import jax
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import NeedsPrior, Ranker, StartsNear
+from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
@@ -23,7 +25,7 @@ from jaxrank.resampling.tally import Tally
 from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.results.fit import Result
 from jaxrank.results.replicates import Replicates, Summary, centre_of
-from jaxrank.studies.fit import as_data, as_key, method_name, precision, prepare, read_statistic, run
+from jaxrank.studies.fit import as_data, as_key, method_name, prepare, read_statistic, run
 
 KEEP = ("scores", "summary")
 
@@ -31,10 +33,10 @@ KEEP = ("scores", "summary")
 def bootstrap(
     data: Any,
     method: str | Ranker = "bayes",
+    *,
     n_replicates: int = 10_000,
     scheme: str | Scheme = "trials",
     seed: Any = 0,
-    *,
     R0: Any = None,
     pairing: str = "aligned",
     dtype: str | None = None,
@@ -66,7 +68,7 @@ def bootstrap(
     >>> rep = jr.bootstrap(R, "avg", n_replicates=1000, scheme="questions_and_trials", seed=0)
     >>> rep
     Replicates(avg, 1000 replicates by questions_and_trials, 2 models)
-    >>> rep.scores.shape
+    >>> rep.replicate_scores.shape
     (1000, 2)
     """
     if keep not in KEEP:
@@ -90,6 +92,7 @@ def bootstrap(
         labels = {"method": name, "scheme": str(scheme), "seed": str(seed), "pairing": pairing}
         disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size)
         common = {"method": name, "models": data.models, "scheme": str(scheme), "seed": seed, "estimate": estimate}
+        common["unit"] = unit_of(data, scheme)
         run_all = lambda collect: replicate(
             work, n, chunk=size, checkpoint=disk, progress=progress, title=name, collect=collect
         )
@@ -103,14 +106,20 @@ def bootstrap(
 
 
 def subsample(
-    data: Any, method: str | Ranker = "bayes", n: int = 1, n_replicates: int = 10_000, seed: Any = 0, **options: Any
+    data: Any,
+    method: str | Ranker = "bayes",
+    *,
+    n: int = 1,
+    n_replicates: int = 10_000,
+    seed: Any = 0,
+    **options: Any,
 ) -> Replicates | Summary:
     """Rank from ``n`` of the N trials, drawn without replacement.
 
     n = 1 takes each of the N trials once, N replicates in all; larger n draws ``n_replicates`` subsets. Further
     arguments as in `bootstrap`; ``rep.tau()`` then says how well few trials agree with all of them.
     """
-    return bootstrap(data, method, n_replicates, Subsample(n), seed, **options)
+    return bootstrap(data, method, n_replicates=n_replicates, scheme=Subsample(n), seed=seed, **options)
 
 
 def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing: str, key: Any) -> Result:
@@ -138,6 +147,12 @@ def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replic
     if isinstance(data, Comparisons):
         return int(n_replicates)
     return scheme.exhaustive(data.shape) or int(n_replicates)
+
+
+def unit_of(data: Responses | Comparisons | Rankings, scheme: Scheme) -> str:
+    """What a replicate draws again, in a word; a "trial" of battles is a battle, and of ordered lists an order."""
+    kinds: dict[type, str] = {Comparisons: "battles", Rankings: "orders"}
+    return kinds.get(type(data), scheme.unit) if scheme.unit == "trials" else scheme.unit
 
 
 def check_prior(ranker: Ranker, R0: Any, scheme: Scheme, name: str) -> None:

@@ -36,7 +36,7 @@ def test_evaluate(results, tmp_path):
     want = ev.pass_at_k(R, 2)
     for i, name in enumerate("abc"):
         assert rows[name]["pass_at_k"] == pytest.approx(float(want.point[i]), abs=1e-6)
-        assert rows[name]["low"] == pytest.approx(float(want.lo[i]), abs=1e-5)
+        assert rows[name]["low"] == pytest.approx(float(want.lower[i]), abs=1e-5)
 
 
 def test_evaluate_says_what_is_missing(results):

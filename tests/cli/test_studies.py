@@ -46,12 +46,12 @@ def test_bootstrap_prints_intervals_and_saves_replicates(
 ) -> None:
     out, save = tmp_path / "table.csv", tmp_path / "rep.npz"
     assert call("bootstrap", results, "-m", "avg", "-B", 300, "--seed", 2, "--out", out, "--save", save) == 0
-    rep = bootstrap(jr.read(results), "avg", 300, seed=2)
+    rep = bootstrap(jr.read(results), "avg", n_replicates=300, seed=2)
     table = rows(out)
     assert [r["model"] for r in table] == [rep.models[i] for i in rep.estimate.order]
     assert "rank_lower" in capsys.readouterr().out
     with np.load(save) as stored:
-        np.testing.assert_array_equal(stored["scores"], rep.scores)
+        np.testing.assert_array_equal(stored["scores"], rep.replicate_scores)
     best = table[0]
     assert float(best["lower"]) <= float(best["score"]) <= float(best["upper"])
 
@@ -70,7 +70,7 @@ def test_converge_prints_means_and_writes_curves(results: Path, tmp_path: Path) 
         call("converge", results, "-m", "bayes", "-m", "pass_at_k:k=2", "-B", 200, "--out", out, "--curves", curves)
         == 0
     )
-    con = convergence(jr.read(results), "bayes", 200)
+    con = convergence(jr.read(results), "bayes", n_replicates=200)
     table = rows(out)
     assert [r["method"] for r in table] == ["bayes", "pass_at_k:k=2"]
     assert float(table[0]["mean"]) == pytest.approx(con.mean("bayes"))
@@ -107,8 +107,8 @@ def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
     assert "rank_lower" in told[0]
     assert "rank_lower" not in told[1]
     with np.load(tmp_path / "0.npz") as stored:
-        wanted = bootstrap(jr.read(results), "avg", 3000, dtype="float64")
-        np.testing.assert_array_equal(stored["scores"], wanted.scores)
+        wanted = bootstrap(jr.read(results), "avg", n_replicates=3000, dtype="float64")
+        np.testing.assert_array_equal(stored["scores"], wanted.replicate_scores)
 
 
 @pytest.mark.parametrize("text", ["there", "host,2,0", "host:1,2,2", "host:1,two,0"])

@@ -48,7 +48,7 @@ def test_intervals_of_the_golden_examples():
         got = ev.bayes(example["R"], w=w, R0=example["R0"], dtype="float64")
         lo, hi = example["normal_95_interval"]
         bounds = (0, 1) if w is None else (min(w), max(w))
-        assert [got.lo, got.hi] == pytest.approx([max(lo, bounds[0]), min(hi, bounds[1])], abs=1e-14)
+        assert [got.lower, got.upper] == pytest.approx([max(lo, bounds[0]), min(hi, bounds[1])], abs=1e-14)
 
 
 def eval_fraction(text):
@@ -146,7 +146,7 @@ def test_one_model_many_models_jit_and_vmap_agree(metric):
     one = FAMILY[metric](R[1], 3)
     traced = jax.jit(lambda r: FAMILY[metric](r, 3))(jnp.asarray(R))
     batch = jax.vmap(lambda r: FAMILY[metric](r, 3))(jnp.asarray(R)[None].repeat(2, 0))
-    for name in ("point", "mean", "sd", "lo", "hi"):
+    for name in ("point", "mean", "sd", "lower", "upper"):
         want = np.asarray(getattr(whole, name))
         assert getattr(one, name) == pytest.approx(want[1], rel=1e-6)
         assert isinstance(want, np.ndarray)
@@ -181,7 +181,9 @@ def test_case_F01_and_extrapolation():
             metric(R, 5)
         beyond = metric(R, 5, extrapolate=True)
         assert np.all(np.isnan(beyond.point))
-        assert np.all((beyond.mean > 0) & (beyond.mean < 1) & (beyond.lo <= beyond.mean) & (beyond.mean <= beyond.hi))
+        assert np.all(
+            (beyond.mean > 0) & (beyond.mean < 1) & (beyond.lower <= beyond.mean) & (beyond.mean <= beyond.upper)
+        )
 
 
 def test_case_F02_F03_F07_points():
@@ -202,27 +204,27 @@ def test_case_G05_intervals_at_the_boundary():
     for method in ("normal", "exact"):
         got = ev.bayes(R, method=method, dtype="float64")
         assert got.mean == pytest.approx([0.96875, 0.5])
-        assert np.all(got.hi - got.lo > 0.05)
+        assert np.all(got.upper - got.lower > 0.05)
     one_question = ev.pass_at_k(R, 1, method="exact", dtype="float64")
-    assert one_question.lo[0] == pytest.approx(stats.beta(31, 1).ppf(0.025), abs=1e-12)
+    assert one_question.lower[0] == pytest.approx(stats.beta(31, 1).ppf(0.025), abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", FAMILY)
 def test_normal_and_exact_intervals_agree_with_many_questions(metric):
     R = np.random.default_rng(3).binomial(1, 0.4, (2, 120, 8))
     normal, precise = (FAMILY[metric](R, 4, method=m, dtype="float64") for m in ("normal", "exact"))
-    np.testing.assert_allclose(normal.lo, precise.lo, atol=0.004)
-    np.testing.assert_allclose(normal.hi, precise.hi, atol=0.004)
+    np.testing.assert_allclose(normal.lower, precise.lower, atol=0.004)
+    np.testing.assert_allclose(normal.upper, precise.upper, atol=0.004)
     again = FAMILY[metric](R, 4, method="exact", dtype="float64")
-    assert again.lo.tolist() == precise.lo.tolist()
+    assert again.lower.tolist() == precise.lower.tolist()
 
 
 def test_exact_intervals_of_bayes_and_avg():
     R = np.random.default_rng(4).integers(0, 3, (2, 200, 6))
     for metric in (ev.bayes, ev.avg):
         normal, precise = (metric(R, method=m, dtype="float64") for m in ("normal", "exact"))
-        np.testing.assert_allclose(normal.lo, precise.lo, atol=0.006)
-        np.testing.assert_allclose(normal.hi, precise.hi, atol=0.006)
+        np.testing.assert_allclose(normal.lower, precise.lower, atol=0.006)
+        np.testing.assert_allclose(normal.upper, precise.upper, atol=0.006)
 
 
 def test_strength_of_a_prior_interpolates():
@@ -252,7 +254,7 @@ def test_counts_with_multiplicity_of_questions():
         (lambda R: ev.pass_at_k(R, 0), OptionError, "k=0"),
         (lambda R: ev.pass_at_k(R, 2.5), OptionError, "k=2.5"),
         (lambda R: ev.g_pass_at_k_tau(R, 2, 1.5), OptionError, "tau=1.5"),
-        (lambda R: ev.bayes(R, interval=1.0), OptionError, "interval"),
+        (lambda R: ev.bayes(R, level=1.0), OptionError, "level"),
         (lambda R: ev.bayes(R, method="best"), OptionError, "method"),
         (lambda R: ev.bayes(R, w=(1,)), OptionError, "1 weights"),
         (lambda R: ev.bayes(R, R0=np.zeros((4, 2), int), strength=2), OptionError, "strength"),

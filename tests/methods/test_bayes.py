@@ -146,22 +146,22 @@ def test_case_G05_the_interval_of_a_perfect_model_has_width():
 
 def test_case_G07_ranks_with_intervals_do_not_chain():
     mu, sigma = np.arange(10.0, 0, -1), np.ones(10)
-    assert rank_with_intervals(mu, sigma, 0.95).tolist() == [1, 1, 1, 4, 4, 4, 7, 7, 7, 10]
-    assert rank_with_intervals(mu, sigma, 0.95, ties="adjacent").tolist() == [1] * 10
+    assert rank_with_intervals(mu, sigma, level=0.95).tolist() == [1, 1, 1, 4, 4, 4, 7, 7, 7, 10]
+    assert rank_with_intervals(mu, sigma, level=0.95, ties="adjacent").tolist() == [1] * 10
     shuffle = np.random.default_rng(0).permutation(10)
     assert (
-        rank_with_intervals(mu[shuffle], sigma, 0.95).tolist()
+        rank_with_intervals(mu[shuffle], sigma, level=0.95).tolist()
         == np.array([1, 1, 1, 4, 4, 4, 7, 7, 7, 10])[shuffle].tolist()
     )
     with pytest.raises(OptionError, match="leader"):
-        rank_with_intervals(mu, sigma, 0.95, ties="chain")
+        rank_with_intervals(mu, sigma, level=0.95, ties="chain")
 
 
 def test_intervals_that_differ_in_width_and_batches():
     mu = np.array([[0.9, 0.8, 0.5], [0.5, 0.5, 0.5]])
     sigma = np.array([[0.01, 0.2, 0.01], [0.1, 0.1, 0.1]])
-    assert rank_with_intervals(mu, sigma, 0.95).tolist() == [[1, 1, 3], [1, 1, 1]]
-    assert rank_with_intervals(mu, sigma, 0.95, ties="adjacent").tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert rank_with_intervals(mu, sigma, level=0.95).tolist() == [[1, 1, 3], [1, 1, 1]]
+    assert rank_with_intervals(mu, sigma, level=0.95, ties="adjacent").tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_ranking_confidence():

@@ -107,7 +107,7 @@ def test_numpyro_predictive_and_log_likelihood():
 
     priors = {"theta": Normal(0, 0.7), "a": LogNormal(0, 0.2), "level": Normal(0, 1)}
     with jax.enable_x64(True):
-        model, design, outcomes = jr.numpyro_model(tensor(), "rasch_2pl", priors)
+        model, design, outcomes = jr.numpyro_model(tensor(), "rasch_2pl", priors=priors)
         prior = Predictive(model, num_samples=20)(jax.random.key(0), design)
         assert prior["outcomes"].shape == (20, 4, 6) and np.all(prior["a"] > 0)
         assert float(prior["outcomes"].max()) <= 5
@@ -133,7 +133,7 @@ def test_log_likelihood_by_question_adds_up(model):
 def test_predictive_checks():
     post = drawn("bradley_terry_davidson")
     check = post.predict(n_draws=200, seed=3)
-    frame = check.summary()
+    frame = check.to_frame()
     assert list(frame["quantity"].unique()) == ["win rate", "tie rate", "tie rate of all"] and len(frame) == 9
     pairs = MODELS["bradley_terry_davidson"].statistic.of(jr.Responses(tensor()))
     rate = np.asarray(pairs.ties).sum(1) / np.asarray(pairs.total).sum(1)
@@ -236,9 +236,10 @@ def test_statuses_have_remedies_and_summary_says_them():
     for status, word in {"divergent": "target_accept", "r_hat": "n_warmup", "low_ess": "n_samples"}.items():
         assert word in post.statuses[status]
     assert "of log_nu" in post.statuses["r_hat"]
-    with pytest.warns(JaxrankWarning) as caught:
-        frame = post.summary()
-    assert len(caught) == 3 and all("low_ess" in text for text in frame["status"])
+    frame, text = post.to_frame(), post.summary()
+    assert frame.attrs["problems"] == list(post.problems) and len(post.problems) == 3
+    assert all(f"caution: {problem}" in text for problem in post.problems)
+    assert all("low_ess" in text for text in frame["status"])
     assert "r_hat:" in repr(post)
 
 
@@ -306,11 +307,11 @@ def test_joint_priors_of_all_models():
     near = drawn("bradley_terry", "nuts", priors={"theta": Normal(jnp.array([3.0, 0, 0, -3.0]), 0.01)}, n_warmup=100)
     np.testing.assert_allclose(near.scores, [3, 0, 0, -3], atol=0.02)
     with pytest.raises(OptionError, match="shape"):
-        jr.posterior(tensor(), "bradley_terry", MultivariateNormal(jnp.zeros(3), jnp.eye(3)))
+        jr.posterior(tensor(), "bradley_terry", priors=MultivariateNormal(jnp.zeros(3), jnp.eye(3)))
     with pytest.raises(OptionError, match="scale"):
-        jr.posterior(tensor(), "hierarchical_bradley_terry", 2.0)
+        jr.posterior(tensor(), "hierarchical_bradley_terry", priors=2.0)
     with pytest.raises(OptionError, match="NumPyro distribution"):
-        jr.posterior(tensor(), "rasch", {"level": 3.0})
+        jr.posterior(tensor(), "rasch", priors={"level": 3.0})
 
 
 def test_units_and_dimensions_are_those_of_the_files():

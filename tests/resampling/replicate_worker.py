@@ -28,11 +28,21 @@ def main() -> None:
     arrays = {}
     for method, scheme in STUDIES:
         where = None if checkpoint == "-" else f"{checkpoint}/{method}"
-        rep = bootstrap(data(), method, int(n_replicates), scheme, seed=3, chunk_size=int(chunk), checkpoint=where)
-        arrays[f"{method}_scores"] = rep.scores
+        rep = bootstrap(
+            data(),
+            method,
+            n_replicates=int(n_replicates),
+            scheme=scheme,
+            seed=3,
+            chunk_size=int(chunk),
+            checkpoint=where,
+        )
+        arrays[f"{method}_scores"] = rep.replicate_scores
         arrays[f"{method}_status"] = rep.status
         arrays[f"{method}_above"] = rep.tally.above
-        light = bootstrap(data(), method, int(n_replicates), scheme, seed=3, chunk_size=int(chunk), keep="summary")
+        light = bootstrap(
+            data(), method, n_replicates=int(n_replicates), scheme=scheme, seed=3, chunk_size=int(chunk), keep="summary"
+        )
         arrays[f"{method}_summary"] = light.tally.ranks
     if jax.process_index() == 0:
         np.savez(out, devices=jax.local_device_count(), processes=jax.process_count(), **arrays)

@@ -112,7 +112,7 @@ from jaxrank.studies.replicates import bootstrap
 rng = np.random.default_rng(0)
 W = rng.poisson(3, (80, 80)) + 1.0
 np.fill_diagonal(W, 0)
-rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry", 64, chunk_size=16)
+rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry", n_replicates=64, chunk_size=16)
 assert (rep.status == 0).all()
 """
     flags = f"--xla_force_host_platform_device_count={devices}"

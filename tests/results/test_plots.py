@@ -50,8 +50,8 @@ def sources(data: jr.Responses) -> dict[str, Any]:
     theta = rng.normal(size=(2, 100, 4)) + np.array([3.0, 2, 1, 0])
     return {
         "Result": jr.fit(data),
-        "Replicates": jr.bootstrap(data, "avg", 60),
-        "Convergence": jr.convergence(data, ["bayes", "avg"], 60),
+        "Replicates": jr.bootstrap(data, "avg", n_replicates=60),
+        "Convergence": jr.convergence(data, ["bayes", "avg"], n_replicates=60),
         "Posterior": jr.Posterior({"theta": theta}, tuple(NAMES), "bradley_terry", "nuts"),
         "FitTable": jr.fit_all(data, ["bayes", "avg", "borda"]),
     }

@@ -38,13 +38,13 @@ def test_a_result_comes_back_whole(data: jr.Responses, method: str, tmp_path: Pa
 
 @pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
 def test_replicates_and_tables_come_back(data: jr.Responses, tmp_path: Path) -> None:
-    rep = jr.bootstrap(data, "avg", 50, seed=3)
+    rep = jr.bootstrap(data, "avg", n_replicates=50, seed=3)
     back = jr.load(rep.save(tmp_path / "rep.npz"))
     assert type(back) is jr.Replicates and back.n_replicates == 50
     np.testing.assert_array_equal(back.rank_probabilities(), rep.rank_probabilities())
     np.testing.assert_array_equal(back.interval().lower, rep.interval().lower)
     with np.load(tmp_path / "rep.npz") as file:
-        np.testing.assert_array_equal(file["scores"], rep.scores)
+        np.testing.assert_array_equal(file["scores"], rep.replicate_scores)
     table = jr.fit_all(data, ["bayes", "avg", "borda"])
     again = jr.load(table.save(tmp_path / "all.npz"))
     assert again.to_frame().equals(table.to_frame())
@@ -53,7 +53,7 @@ def test_replicates_and_tables_come_back(data: jr.Responses, tmp_path: Path) -> 
 @pytest.mark.parametrize("scheme", ["trials", "subsample(4)"])
 def test_a_convergence_study_comes_back(data: jr.Responses, scheme: str, tmp_path: Path) -> None:
     R = np.nan_to_num(data.outcomes)
-    study = jr.convergence(R, ["avg", "pass_at_k_2", "borda"], 40, scheme=scheme, seed=3)
+    study = jr.convergence(R, ["avg", "pass_at_k_2", "borda"], n_replicates=40, scheme=scheme, seed=3)
     back = jr.load(study.save(tmp_path / "study.npz"))
     assert type(back) is jr.Convergence and back.models == study.models and repr(back) == repr(study)
     assert back.to_frame().equals(study.to_frame())

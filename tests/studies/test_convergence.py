@@ -76,7 +76,9 @@ CASES = {
 def test_convergence_is_what_single_fits_say(name: str, scheme: str) -> None:
     method, kind, least = CASES[name]
     R = tensor()
-    con = convergence(R, {name: method}, N_REPLICATES, "self", seed=3, scheme=scheme, dtype="float64")
+    con = convergence(
+        R, {name: method}, n_replicates=N_REPLICATES, reference="self", seed=3, scheme=scheme, dtype="float64"
+    )
     assert isinstance(con.works[name].prefixes, kind)
     reference = jr.fit(R, method, dtype="float64").ranks
     ranks = brute_force(R, method, scheme, 3, least)
@@ -94,7 +96,7 @@ def test_convergence_is_what_single_fits_say(name: str, scheme: str) -> None:
 def test_categories_and_weights_go_through_totals() -> None:
     R = tensor(3)
     methods = {"avg": Average(), "rubric": jr.methods.bayes.Bayes(w=[0.0, 0.3, 1.0])}
-    con = convergence(R, methods, N_REPLICATES, "self", seed=1)
+    con = convergence(R, methods, n_replicates=N_REPLICATES, reference="self", seed=1)
     for name, method in methods.items():
         assert isinstance(con.works[name].prefixes, TotalPrefixes)
         ranks = brute_force(R, method, "trials", 1, 1)
@@ -105,7 +107,7 @@ def test_categories_and_weights_go_through_totals() -> None:
 def test_missing_cells_are_fitted() -> None:
     R = tensor()
     R[0, 0, 1] = R[2, 3, 4] = -1
-    con = convergence(R, {"avg": Average()}, N_REPLICATES, "self", seed=1, dtype="float64")
+    con = convergence(R, {"avg": Average()}, n_replicates=N_REPLICATES, reference="self", seed=1, dtype="float64")
     assert isinstance(con.works["avg"].prefixes, FittedPrefixes)
     reference = jr.fit(R, Average(), dtype="float64").ranks
     data = drawn(R, "trials", 1, 4)
@@ -125,7 +127,7 @@ def test_table_is_the_methods_own_formula() -> None:
 
 def test_pmf_cdf_and_means_add_up() -> None:
     R = tensor(seed=2)
-    con = convergence(R, ["bayes", "pass_at_k"], 400, seed=0)
+    con = convergence(R, ["bayes", "pass_at_k"], n_replicates=400, seed=0)
     for m in con.methods:
         n = con.converged_at(m)
         pmf = con.pmf(m)
@@ -147,7 +149,7 @@ def test_pmf_cdf_and_means_add_up() -> None:
 
 def test_bands_are_quantiles() -> None:
     R = tensor(seed=2)
-    con = convergence(R, {"avg": Average()}, 2000, seed=0)
+    con = convergence(R, {"avg": Average()}, n_replicates=2000, seed=0)
     with jax.enable_x64(True):
         keys = jax.vmap(lambda b: draws.replicate_key(jax.random.key(0), b))(jnp.arange(2000))
         scores = jax.vmap(lambda k: con.works["avg"].prefixes(k, 0)[0])(keys)
@@ -160,8 +162,8 @@ def test_bands_are_quantiles() -> None:
 
 def test_grid_of_a_few_prefixes() -> None:
     R = tensor()
-    con = convergence(R, {"avg": Average()}, 100, grid=[2, 5])
-    whole = convergence(R, {"avg": Average()}, 100)
+    con = convergence(R, {"avg": Average()}, n_replicates=100, grid=[2, 5])
+    whole = convergence(R, {"avg": Average()}, n_replicates=100)
     assert con.grid.tolist() == [2, 5, 7]
     np.testing.assert_array_equal(con.tau("avg"), whole.tau("avg")[[1, 4, 6]])
     np.testing.assert_array_equal(con.agreement("avg"), whole.agreement("avg")[[1, 4, 6]])
@@ -173,24 +175,24 @@ def test_grid_of_a_few_prefixes() -> None:
 
 def test_references() -> None:
     R = tensor()
-    gold = convergence(R, "pass_at_k", 50, "gold")
+    gold = convergence(R, "pass_at_k", n_replicates=50, reference="gold")
     assert gold.curves["pass_at_k"].reference.tolist() == jr.fit(R, "bayes").ranks.tolist()
-    given = convergence(R, "pass_at_k", 50, jr.fit(R, "bayes").scores)
+    given = convergence(R, "pass_at_k", n_replicates=50, reference=jr.fit(R, "bayes").scores)
     np.testing.assert_array_equal(given.converged_at("pass_at_k"), gold.converged_at("pass_at_k"))
     with pytest.raises(OptionError, match='"gold", "self"'):
-        convergence(R, "avg", 10, "silver")
+        convergence(R, "avg", n_replicates=10, reference="silver")
     with pytest.raises(OptionError, match="4 finite scores"):
-        convergence(R, "avg", 10, [1.0, 2.0])
+        convergence(R, "avg", n_replicates=10, reference=[1.0, 2.0])
 
 
 def test_same_bits_for_any_chunk_and_resumed(tmp_path: Path) -> None:
     R = tensor()
-    whole = convergence(R, ["bayes", "pass_at_k"], 600, chunk_size=10**6)
-    part = convergence(R, ["bayes", "pass_at_k"], 600, chunk_size=64, checkpoint=tmp_path)
+    whole = convergence(R, ["bayes", "pass_at_k"], n_replicates=600, chunk_size=10**6)
+    part = convergence(R, ["bayes", "pass_at_k"], n_replicates=600, chunk_size=64, checkpoint=tmp_path)
     files = sorted(tmp_path.glob("*/*.npz"))
     files[0].unlink()
     files[-1].unlink()
-    again = convergence(R, ["bayes", "pass_at_k"], 600, chunk_size=64, checkpoint=tmp_path)
+    again = convergence(R, ["bayes", "pass_at_k"], n_replicates=600, chunk_size=64, checkpoint=tmp_path)
     for m in whole.methods:
         for other in (part, again):
             np.testing.assert_array_equal(other.curves[m].start, whole.curves[m].start)
@@ -202,10 +204,10 @@ def test_study_shares_replicates_with_the_bootstrap() -> None:
     from jaxrank.studies.replicates import bootstrap
 
     R = tensor()
-    con = convergence(R, "avg", 20, seed=4)
-    rep = bootstrap(R, "avg", 20, seed=4)
+    con = convergence(R, "avg", n_replicates=20, seed=4)
+    rep = bootstrap(R, "avg", n_replicates=20, seed=4)
     for b in range(20):
-        np.testing.assert_array_equal(con.trajectory("avg", b)[-1], rep.ranks[b])
+        np.testing.assert_array_equal(con.trajectory("avg", b)[-1], rep.replicate_ranks[b])
 
 
 def test_comparison_of_rankings_with_ties() -> None:
@@ -225,16 +227,16 @@ def test_comparison_of_rankings_with_ties() -> None:
 def test_refusals() -> None:
     R = tensor()
     with pytest.raises(OptionError, match="does not draw one trial after the other"):
-        convergence(R, "avg", 10, scheme="questions")
+        convergence(R, "avg", n_replicates=10, scheme="questions")
     with pytest.raises(OptionError, match=r"use subsample\(7\)"):
-        convergence(R, "avg", 10, scheme="subsample(3)")
+        convergence(R, "avg", n_replicates=10, scheme="subsample(3)")
     with pytest.raises(UnsupportedDataError, match="counts only"):
-        convergence(Responses.from_counts(R.sum(2), 7), "avg", 10)
+        convergence(Responses.from_counts(R.sum(2), 7), "avg", n_replicates=10)
     with pytest.raises(UnsupportedDataError, match="battles have none"):
-        convergence(jr.Comparisons([0, 1], [1, 0], [1, 1]), "bradley_terry", 10)
+        convergence(jr.Comparisons([0, 1], [1, 0], [1, 1]), "bradley_terry", n_replicates=10)
     with pytest.raises(OptionError, match="grid"):
-        convergence(R, "avg", 10, grid=[0, 3])
-    con = convergence(R, "avg", 10, tau=False)
+        convergence(R, "avg", n_replicates=10, grid=[0, 3])
+    con = convergence(R, "avg", n_replicates=10, tau=False)
     with pytest.raises(OptionError, match="tau=False"):
         con.tau("avg")
     with pytest.raises(OptionError, match="is not in this study"):
@@ -246,9 +248,9 @@ def test_refusals() -> None:
 def test_case_K04_prefixes_share_one_compilation(caplog: pytest.LogCaptureFixture) -> None:
     """Rankings of R[:, :m, :n] for all m and n: prefixes are a mapped axis, questions are weights."""
     R = np.random.default_rng(0).integers(0, 2, (5, 6, 8))
-    convergence(R, ["avg", "bradley_terry_map"], 40, chunk_size=64)
+    convergence(R, ["avg", "bradley_terry_map"], n_replicates=40, chunk_size=64)
     with jax.log_compiles(), caplog.at_level("WARNING", logger="jax._src.interpreters.pxla"):
-        convergence(1 - R, ["avg", "bradley_terry_map"], 90, seed=1, chunk_size=64)
+        convergence(1 - R, ["avg", "bradley_terry_map"], n_replicates=90, seed=1, chunk_size=64)
     compiled = [r.message for r in caplog.records if "Compiling" in r.message and "_blocks" in r.message]
     assert not compiled, compiled
 
@@ -259,7 +261,12 @@ def test_model_pools_are_what_single_fits_say() -> None:
     R = np.random.default_rng(1).integers(0, 2, (6, 8, 5))
     greedy = np.random.default_rng(2).integers(0, 2, (6, 8, 1))
     pools = model_pools(
-        R, ["avg", "bradley_terry_map", "bradley_terry_luce_map", "bayes_greedy"], 4, 10, R0=greedy, dtype="float64"
+        R,
+        ["avg", "bradley_terry_map", "bradley_terry_luce_map", "bayes_greedy"],
+        size=4,
+        n_replicates=10,
+        R0=greedy,
+        dtype="float64",
     )
     assert pools.members.shape == (10, 4)
     for b in (0, 9):
@@ -279,4 +286,4 @@ def test_model_pools_are_what_single_fits_say() -> None:
     assert list(frame.method) == list(pools.methods)
     assert max(pools.best().values()) <= 1
     with pytest.raises(OptionError, match="between 2 and the number of models"):
-        model_pools(R, "avg", 7)
+        model_pools(R, "avg", size=7)

@@ -54,7 +54,7 @@ def test_bradley_terry_against_quadrature():
     error = post.standard_error()
     assert np.all(np.abs(post.scores - mean) < 4 * error), (post.scores, mean, error)
     assert post.theta.std(axis=0) == pytest.approx(sd, rel=0.06)
-    assert np.abs(post.superiority() - better)[~np.eye(3, dtype=bool)].max() < 0.03
+    assert np.abs(post.superiority().above - better)[~np.eye(3, dtype=bool)].max() < 0.03
     assert not post.problems and post.divergences == 0
     assert np.abs(post.theta.sum(axis=1)).max() < 1e-10
 
@@ -73,9 +73,9 @@ def test_ranks_by_hand():
     assert post.rank_draws().tolist() == [[1, 2, 3], [1, 3, 2], [3, 2, 1], [1, 1, 3]]
     np.testing.assert_allclose(post.rank_probabilities()[0], [0.75, 0, 0.25])
     np.testing.assert_allclose(post.expected_ranks(), [1.5, 2.0, 2.25])
-    np.testing.assert_allclose(post.superiority()[0], [0.5, 0.625, 0.75])
+    np.testing.assert_allclose(post.superiority().above[0] + post.superiority().tied[0] / 2, [0.5, 0.625, 0.75])
     np.testing.assert_allclose(post.top_k(1), [0.75, 0.25, 0.25])
-    assert post.rank_intervals(0.5).tolist() == [[1, 1], [1, 2], [1, 3]]
+    assert np.asarray(post.rank_intervals(0.5)).T.tolist() == [[1, 1], [1, 2], [1, 3]]
     assert post.ranks.tolist() == [1, 2, 2] and post.problems == ()
     with pytest.raises(OptionError):
         post.top_k(4)
@@ -85,9 +85,9 @@ def test_ranks_by_hand():
 
 def test_summary_and_files(tmp_path):
     post = bt()
-    frame = post.summary()
-    assert list(frame["model"])[2] == "model 2" and frame["mean"].is_monotonic_decreasing
-    assert np.all((frame["lo"] < frame["mean"]) & (frame["mean"] < frame["hi"]))
+    frame = post.to_frame()
+    assert list(frame["model"])[2] == "model 2" and frame["score"].is_monotonic_decreasing
+    assert np.all((frame["lower"] < frame["score"]) & (frame["score"] < frame["upper"]))
     assert frame.attrs["problems"] == []
     post.save(tmp_path / "post.npz")
     again = jr.load_posterior(tmp_path / "post.npz")
@@ -185,11 +185,11 @@ def test_rankings_have_posteriors():
 def test_own_priors():
     from numpyro.distributions import Normal
 
-    post = jr.posterior(COUNTER, "bradley_terry", {"theta": Normal(0, 0.01)}, n_warmup=300, n_samples=300)
+    post = jr.posterior(COUNTER, "bradley_terry", priors={"theta": Normal(0, 0.01)}, n_warmup=300, n_samples=300)
     assert np.abs(post.scores).max() < 0.02
     for priors in ({"nu": 1.0}, {"theta": "wide"}, -1.0):
         with pytest.raises(OptionError):
-            jr.posterior(COUNTER, "bradley_terry", priors)
+            jr.posterior(COUNTER, "bradley_terry", priors=priors)
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,11 @@ def drawn_data(R: np.ndarray, scheme: str, seed: int, b: int) -> np.ndarray:
 @pytest.mark.parametrize("method", ["avg", "bradley_terry_map"])
 def test_replicate_is_the_fit_of_the_data_it_drew(method: str, scheme: str) -> None:
     R = random_tensor()
-    rep = bootstrap(R, method, 20, scheme, seed=5, dtype="float64")
+    rep = bootstrap(R, method, n_replicates=20, scheme=scheme, seed=5, dtype="float64")
     for b in (0, 7, 19):
         alone = jr.fit(drawn_data(R, scheme, 5, b), method, dtype="float64")
-        np.testing.assert_allclose(rep.scores[b], alone.scores, rtol=0, atol=1e-9)
-        np.testing.assert_array_equal(rep.ranks[b], alone.ranks)
+        np.testing.assert_allclose(rep.replicate_scores[b], alone.scores, rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(rep.replicate_ranks[b], alone.ranks)
 
 
 @pytest.mark.filterwarnings("ignore:.*no result on some questions")
@@ -67,10 +67,10 @@ def test_missing_cells_and_categories_replicate_as_fits() -> None:
     rng = np.random.default_rng(3)
     R = rng.integers(-1, 3, SHAPE)
     for scheme in ("trials", "independent", "questions"):
-        rep = bootstrap(R, "avg", 12, scheme, seed=2, dtype="float64")
+        rep = bootstrap(R, "avg", n_replicates=12, scheme=scheme, seed=2, dtype="float64")
         for b in (3, 11):
             alone = jr.fit(Responses(drawn_data(R, scheme, 2, b)), "avg", dtype="float64")
-            np.testing.assert_allclose(rep.scores[b], alone.scores, atol=1e-12)
+            np.testing.assert_allclose(rep.replicate_scores[b], alone.scores, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -98,15 +98,15 @@ def test_a_start_near_the_whole_data_changes_steps_only(method: str) -> None:
 def test_pairing_is_the_fits(pairing: str) -> None:
     R = random_tensor(1)
     for scheme in ("trials", "trials_per_question", "independent", "questions"):
-        rep = bootstrap(R, "bradley_terry_map", 8, scheme, seed=2, pairing=pairing, dtype="float64")
+        rep = bootstrap(R, "bradley_terry_map", n_replicates=8, scheme=scheme, seed=2, pairing=pairing, dtype="float64")
         alone = jr.fit(drawn_data(R, scheme, 2, 6), "bradley_terry_map", pairing=pairing, dtype="float64")
-        np.testing.assert_allclose(rep.scores[6], alone.scores, atol=1e-9)
+        np.testing.assert_allclose(rep.replicate_scores[6], alone.scores, atol=1e-9)
 
 
 def test_every_method_sees_the_same_replicate() -> None:
     R = random_tensor()
-    a = bootstrap(R, "avg", 50, seed=1, dtype="float64").scores
-    b = bootstrap(R, "bayes", 50, seed=1, dtype="float64").scores
+    a = bootstrap(R, "avg", n_replicates=50, seed=1, dtype="float64").replicate_scores
+    b = bootstrap(R, "bayes", n_replicates=50, seed=1, dtype="float64").replicate_scores
     n = R.shape[2]
     np.testing.assert_allclose(b, (a * n + 1) / (n + 2), atol=1e-12)
 
@@ -142,54 +142,57 @@ def test_bayesian_bootstrap_has_dirichlet_moments() -> None:
     np.testing.assert_allclose(w.mean(axis=0), 1, atol=0.03)
     # variance of 6 x Dirichlet(1^6): 36 x (1/6 x 5/6) / 7
     np.testing.assert_allclose(w.var(axis=0), 36 * 5 / 36 / 7, rtol=0.05)
-    rep = bootstrap(random_tensor(), "avg", 4000, "bayesian")
-    np.testing.assert_allclose(rep.mean, rep.point, atol=0.01)
+    rep = bootstrap(random_tensor(), "avg", n_replicates=4000, scheme="bayesian")
+    np.testing.assert_allclose(rep.mean, rep.scores, atol=0.01)
 
 
 def test_trials_bootstrap_has_the_variance_of_the_trials() -> None:
     R = random_tensor(shape=(4, 6, 20))
-    rep = bootstrap(R, "avg", 20_000, "trials")
+    rep = bootstrap(R, "avg", n_replicates=20_000, scheme="trials")
     by_trial = R.mean(axis=1)
     np.testing.assert_allclose(rep.sd, by_trial.std(axis=1) / np.sqrt(R.shape[2]), rtol=0.03)
-    cells = bootstrap(R, "avg", 20_000, "independent")
+    cells = bootstrap(R, "avg", n_replicates=20_000, scheme="independent")
     within = np.sqrt((R.var(axis=2) / R.shape[2]).sum(axis=1)) / R.shape[1]
     np.testing.assert_allclose(cells.sd, within, rtol=0.03)
 
 
 def test_results_do_not_depend_on_chunks() -> None:
     R = random_tensor()
-    whole = bootstrap(R, "bradley_terry", 700, "bayesian", chunk_size=10**6)
+    whole = bootstrap(R, "bradley_terry", n_replicates=700, scheme="bayesian", chunk_size=10**6)
     for chunk in (1, 200, None):
-        part = bootstrap(R, "bradley_terry", 700, "bayesian", chunk_size=chunk)
-        np.testing.assert_array_equal(part.scores, whole.scores)
+        part = bootstrap(R, "bradley_terry", n_replicates=700, scheme="bayesian", chunk_size=chunk)
+        np.testing.assert_array_equal(part.replicate_scores, whole.replicate_scores)
         np.testing.assert_array_equal(part.steps, whole.steps)
 
 
 def test_a_longer_study_begins_with_the_shorter_one() -> None:
     R = random_tensor()
-    short, long = bootstrap(R, "bradley_terry", 100), bootstrap(R, "bradley_terry", 300)
-    np.testing.assert_array_equal(long.scores[:100], short.scores)
+    short, long = bootstrap(R, "bradley_terry", n_replicates=100), bootstrap(R, "bradley_terry", n_replicates=300)
+    np.testing.assert_array_equal(long.replicate_scores[:100], short.replicate_scores)
 
 
 def test_summary_keeps_counts_of_the_same_replicates() -> None:
     R = random_tensor()
-    full, light = bootstrap(R, "avg", 900), bootstrap(R, "avg", 900, keep="summary", chunk_size=100)
+    full, light = (
+        bootstrap(R, "avg", n_replicates=900),
+        bootstrap(R, "avg", n_replicates=900, keep="summary", chunk_size=100),
+    )
     assert isinstance(full, Replicates)
     assert type(light) is Summary
     np.testing.assert_array_equal(light.tally.ranks, full.tally.ranks)
     np.testing.assert_array_equal(light.tally.above, full.tally.above)
-    np.testing.assert_allclose(light.mean, full.scores.mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(light.sd, full.scores.std(axis=0, ddof=1), rtol=1e-3)
+    np.testing.assert_allclose(light.mean, full.replicate_scores.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(light.sd, full.replicate_scores.std(axis=0, ddof=1), rtol=1e-3)
     assert list(light.to_frame().model) == [light.models[i] for i in light.estimate.order]
 
 
 def test_memory_of_a_summary_is_flat_in_the_number_of_replicates() -> None:
     R = random_tensor()
-    bootstrap(R, "avg", 2000, keep="summary", chunk_size=512)
+    bootstrap(R, "avg", n_replicates=2000, keep="summary", chunk_size=512)
     peaks = []
     for n in (2_000, 40_000):
         tracemalloc.start()
-        bootstrap(R, "avg", n, keep="summary", chunk_size=512)
+        bootstrap(R, "avg", n_replicates=n, keep="summary", chunk_size=512)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0] + 300_000, peaks
@@ -197,7 +200,7 @@ def test_memory_of_a_summary_is_flat_in_the_number_of_replicates() -> None:
 
 def test_compiles_once_for_any_number_of_replicates_and_new_data(caplog: pytest.LogCaptureFixture) -> None:
     def study(seed: int, n: int) -> None:
-        bootstrap(random_tensor(seed, (4, 6, 5)), "bradley_terry", n, seed=seed, chunk_size=64)
+        bootstrap(random_tensor(seed, (4, 6, 5)), "bradley_terry", n_replicates=n, seed=seed, chunk_size=64)
 
     study(0, 300)
     with jax.log_compiles(), caplog.at_level("WARNING", logger="jax._src.interpreters.pxla"):
@@ -208,67 +211,67 @@ def test_compiles_once_for_any_number_of_replicates_and_new_data(caplog: pytest.
 
 def test_checkpoint_is_used_and_refuses_another_study(tmp_path: Path) -> None:
     R = random_tensor()
-    plain = bootstrap(R, "avg", 500, "questions", seed=4)
-    first = bootstrap(R, "avg", 500, "questions", seed=4, checkpoint=tmp_path, chunk_size=128)
+    plain = bootstrap(R, "avg", n_replicates=500, scheme="questions", seed=4)
+    first = bootstrap(R, "avg", n_replicates=500, scheme="questions", seed=4, checkpoint=tmp_path, chunk_size=128)
     stamps = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.npz")}
     assert len(stamps) == 2  # blocks of 256
-    longer = bootstrap(R, "avg", 700, "questions", seed=4, checkpoint=tmp_path)
+    longer = bootstrap(R, "avg", n_replicates=700, scheme="questions", seed=4, checkpoint=tmp_path)
     assert all(p.stat().st_mtime_ns == stamps[p] for p in sorted(stamps)[:1])
-    np.testing.assert_array_equal(first.scores, plain.scores)
-    np.testing.assert_array_equal(longer.scores[:500], plain.scores)
+    np.testing.assert_array_equal(first.replicate_scores, plain.replicate_scores)
+    np.testing.assert_array_equal(longer.replicate_scores[:500], plain.replicate_scores)
     with pytest.raises(OptionError, match=r"another study.*seed: '4' there, '5' here"):
-        bootstrap(R, "avg", 500, "questions", seed=5, checkpoint=tmp_path)
+        bootstrap(R, "avg", n_replicates=500, scheme="questions", seed=5, checkpoint=tmp_path)
     with pytest.raises(OptionError, match="method"):
-        bootstrap(R, "bayes", 500, "questions", seed=4, checkpoint=tmp_path)
+        bootstrap(R, "bayes", n_replicates=500, scheme="questions", seed=4, checkpoint=tmp_path)
     with pytest.raises(OptionError, match="data"):
-        bootstrap(1 - R, "avg", 500, "questions", seed=4, checkpoint=tmp_path)
+        bootstrap(1 - R, "avg", n_replicates=500, scheme="questions", seed=4, checkpoint=tmp_path)
 
 
 def test_truncated_checkpoint_is_reported(tmp_path: Path) -> None:
-    bootstrap(random_tensor(), "avg", 300, checkpoint=tmp_path)
+    bootstrap(random_tensor(), "avg", n_replicates=300, checkpoint=tmp_path)
     path = sorted(tmp_path.glob("*.npz"))[0]
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(OptionError, match="delete it"):
-        bootstrap(random_tensor(), "avg", 300, checkpoint=tmp_path)
+        bootstrap(random_tensor(), "avg", n_replicates=300, checkpoint=tmp_path)
 
 
 def test_save_and_frames(tmp_path: Path) -> None:
     import pandas as pd
 
-    rep = bootstrap(random_tensor(), "avg", 40)
+    rep = bootstrap(random_tensor(), "avg", n_replicates=40)
     with np.load(rep.save(tmp_path / "rep.npz")) as stored:
-        np.testing.assert_array_equal(stored["scores"], rep.scores)
-        np.testing.assert_array_equal(stored["ranks"], rep.ranks)
+        np.testing.assert_array_equal(stored["scores"], rep.replicate_scores)
+        np.testing.assert_array_equal(stored["ranks"], rep.replicate_ranks)
     frame = pd.read_parquet(rep.save(tmp_path / "rep.parquet"))
     assert len(frame) == 40 * 5
     np.testing.assert_array_equal(
-        frame.pivot(index="replicate", columns="model", values="rank")[list(rep.models)], rep.ranks
+        frame.pivot(index="replicate", columns="model", values="rank")[list(rep.models)], rep.replicate_ranks
     )
     assert {"score", "sd", "lower", "upper", "rank_lower", "rank_upper", "p_best"} <= set(rep.to_frame().columns)
-    with pytest.raises(OptionError, match="npz or"):
+    with pytest.raises(OptionError, match="npz .all of them. or .csv"):
         rep.save(tmp_path / "rep.txt")
 
 
 def test_tau_is_scipys() -> None:
     R = random_tensor(shape=(6, 4, 5))
-    rep = bootstrap(R, "avg", 60)
-    wanted = [scipy.stats.kendalltau(-row, -rep.ranking).statistic for row in rep.ranks]
+    rep = bootstrap(R, "avg", n_replicates=60)
+    wanted = [scipy.stats.kendalltau(-row, -rep.ranks).statistic for row in rep.replicate_ranks]
     np.testing.assert_allclose(rep.tau(), wanted, atol=1e-6)
-    np.testing.assert_allclose(rep.tau(rep.point[::-1]), rep.tau(-scipy.stats.rankdata(-rep.point[::-1])), atol=1e-6)
+    np.testing.assert_allclose(rep.tau(rep.scores[::-1]), rep.tau(-scipy.stats.rankdata(-rep.scores[::-1])), atol=1e-6)
 
 
 def test_constant_replicates_have_no_tau() -> None:
-    rep = bootstrap(np.ones((3, 4, 2), int), "avg", 5)
+    rep = bootstrap(np.ones((3, 4, 2), int), "avg", n_replicates=5)
     assert np.isnan(rep.tau([3.0, 2, 1])).all()
-    assert (rep.ranks == 1).all()
+    assert (rep.replicate_ranks == 1).all()
 
 
 def test_subsample_of_one_takes_every_trial_once() -> None:
     R = random_tensor()
     rep = subsample(R, "avg")
-    assert rep.scores.shape == (R.shape[2], R.shape[0])
-    np.testing.assert_allclose(rep.scores, R.mean(axis=1).T, atol=1e-6)
-    assert subsample(R, "avg", n=3, n_replicates=11).scores.shape == (11, R.shape[0])
+    assert rep.replicate_scores.shape == (R.shape[2], R.shape[0])
+    np.testing.assert_allclose(rep.replicate_scores, R.mean(axis=1).T, atol=1e-6)
+    assert subsample(R, "avg", n=3, n_replicates=11).replicate_scores.shape == (11, R.shape[0])
     with pytest.raises(OptionError, match="between 1 and the number of trials, 7"):
         subsample(R, "avg", n=8)
 
@@ -276,30 +279,36 @@ def test_subsample_of_one_takes_every_trial_once() -> None:
 def test_methods_refuse_schemes_that_they_cannot_read() -> None:
     R = random_tensor()
     with pytest.raises(OptionError, match=r"pass_at_k .*fractional weights of scheme bayesian"):
-        bootstrap(R, "pass_at_k", 5, "bayesian")
+        bootstrap(R, "pass_at_k", n_replicates=5, scheme="bayesian")
     with pytest.raises(OptionError, match=r"scheme='jackknife' is unknown; the schemes are: trials"):
-        bootstrap(R, "avg", 5, "jackknife")
+        bootstrap(R, "avg", n_replicates=5, scheme="jackknife")
     with pytest.raises(OptionError, match="model_pools"):
-        bootstrap(R, "avg", 5, "models(3)")
+        bootstrap(R, "avg", n_replicates=5, scheme="models(3)")
     with pytest.raises(OptionError, match="prior for each model and question"):
-        bootstrap(R, "bayes_greedy", 5, "questions_and_trials", R0=R[:, :, 0].max(axis=0)[:, None])
+        bootstrap(R, "bayes_greedy", n_replicates=5, scheme="questions_and_trials", R0=R[:, :, 0].max(axis=0)[:, None])
     with pytest.raises(OptionError, match="whole number of 1 or more"):
-        bootstrap(R, "avg", 0)
+        bootstrap(R, "avg", n_replicates=0)
     assert set(SCHEMES) == {s.partition("(")[0] for s in (*GATHERED, "bayesian", "models")}
 
 
 def test_counts_only_data_draw_exact_equivalents() -> None:
     R = random_tensor(shape=(4, 6, 20))
     counts = Responses.from_counts(R.sum(axis=2), R.shape[2])
-    rep, cells = bootstrap(counts, "avg", 6000, "independent"), bootstrap(R, "avg", 6000, "independent")
+    rep, cells = (
+        bootstrap(counts, "avg", n_replicates=6000, scheme="independent"),
+        bootstrap(R, "avg", n_replicates=6000, scheme="independent"),
+    )
     np.testing.assert_allclose(rep.sd, cells.sd, rtol=0.05)
-    np.testing.assert_allclose(rep.mean, rep.point, atol=0.004)
-    same, as_tensor = bootstrap(counts, "avg", 50, "questions"), bootstrap(R, "avg", 50, "questions")
-    np.testing.assert_array_equal(same.scores, as_tensor.scores)
-    pairs = bootstrap(counts, "bradley_terry_map", 20, "independent", pairing="all")
+    np.testing.assert_allclose(rep.mean, rep.scores, atol=0.004)
+    same, as_tensor = (
+        bootstrap(counts, "avg", n_replicates=50, scheme="questions"),
+        bootstrap(R, "avg", n_replicates=50, scheme="questions"),
+    )
+    np.testing.assert_array_equal(same.replicate_scores, as_tensor.replicate_scores)
+    pairs = bootstrap(counts, "bradley_terry_map", n_replicates=20, scheme="independent", pairing="all")
     assert pairs.status_counts() == {Status.CONVERGED: 20}
     with pytest.raises(UnsupportedDataError, match=r'counts only.*"independent" or "questions"'):
-        bootstrap(counts, "avg", 5, "trials")
+        bootstrap(counts, "avg", n_replicates=5, scheme="trials")
 
 
 def battles(n: int = 4000) -> Comparisons:
@@ -312,7 +321,7 @@ def battles(n: int = 4000) -> Comparisons:
 
 def test_battles_are_drawn_as_multinomial_counts() -> None:
     data = battles()
-    rep = bootstrap(data, "bradley_terry", 1500)
+    rep = bootstrap(data, "bradley_terry", n_replicates=1500)
     # drawing the 4,000 battles one by one
     rng = np.random.default_rng(1)
     scores = []
@@ -321,16 +330,20 @@ def test_battles_are_drawn_as_multinomial_counts() -> None:
         drawn = Comparisons(data.a[i], data.b[i], np.array([1, 0, 0.5])[data.outcome[i]])
         scores.append(jr.fit(drawn, "bradley_terry").scores)
     np.testing.assert_allclose(rep.sd, np.std(scores, axis=0), rtol=0.35)
-    np.testing.assert_allclose(rep.mean, rep.point, atol=0.02)
+    np.testing.assert_allclose(rep.mean, rep.scores, atol=0.02)
     grouped = Comparisons.from_matrix(data.wins, data.ties)
     np.testing.assert_array_equal(
-        bootstrap(grouped, "bradley_terry", 50).scores, bootstrap(data, "bradley_terry", 50).scores
+        bootstrap(grouped, "bradley_terry", n_replicates=50).replicate_scores,
+        bootstrap(data, "bradley_terry", n_replicates=50).replicate_scores,
     )
-    gamma = bootstrap(grouped, "bradley_terry", 1500, "bayesian")
+    gamma = bootstrap(grouped, "bradley_terry", n_replicates=1500, scheme="bayesian")
     np.testing.assert_allclose(gamma.sd, rep.sd, rtol=0.15)
-    assert bootstrap(grouped, "bradley_terry", 20, "subsample(500)").status_counts()[Status.CONVERGED] == 20
+    assert (
+        bootstrap(grouped, "bradley_terry", n_replicates=20, scheme="subsample(500)").status_counts()[Status.CONVERGED]
+        == 20
+    )
     with pytest.raises(OptionError, match="battles have no questions"):
-        bootstrap(data, "bradley_terry", 5, "questions")
+        bootstrap(data, "bradley_terry", n_replicates=5, scheme="questions")
 
 
 def test_battle_counts_sum_to_the_number_of_battles() -> None:
@@ -365,12 +378,12 @@ def test_chunk_size_is_whole_blocks() -> None:
 
 def test_case_G01_replicates_without_a_finite_optimum() -> None:
     R = [[1, 1, 1, 1, 0, 1], [1, 1, 0, 1, 0, 1], [0, 1, 1, 0, 1, 0]]
-    rep = bootstrap(R, "bradley_terry", 500, "questions", dtype="float64")
+    rep = bootstrap(R, "bradley_terry", n_replicates=500, scheme="questions", dtype="float64")
     counts = rep.status_counts()
     lost = sum(n for status, n in counts.items() if status != Status.CONVERGED)
     assert lost > 0
     assert sum(counts.values()) == 500
-    finite = np.isfinite(rep.scores).all(axis=1)
+    finite = np.isfinite(rep.replicate_scores).all(axis=1)
     assert finite.sum() == counts[Status.CONVERGED]
     if finite.mean() >= 0.5:
         ends = rep.interval()
@@ -378,12 +391,14 @@ def test_case_G01_replicates_without_a_finite_optimum() -> None:
     with pytest.raises(UndefinedScoreError, match=rf"only {finite.sum()} of 500 replicates .*_map"):
         rep.interval(least=1.0)
     # the regularised fit has an interval for all replicates, on the scale of its prior
-    regular = bootstrap(R, "bradley_terry_map", 500, "questions", dtype="float64")
+    regular = bootstrap(R, "bradley_terry_map", n_replicates=500, scheme="questions", dtype="float64")
     ends = regular.interval()
     assert ends.left_out == 0
-    assert np.all(regular.point - ends.lower < 4)
+    assert np.all(regular.scores - ends.lower < 4)
     # and ranks need no finite scores
-    extended = bootstrap(R, make("bradley_terry", separation="extend"), 500, "questions", dtype="float64")
+    extended = bootstrap(
+        R, make("bradley_terry", separation="extend"), n_replicates=500, scheme="questions", dtype="float64"
+    )
     assert extended.rank_intervals().left_out <= lost
 
 
@@ -392,31 +407,37 @@ def test_case_G02_the_estimate_does_not_depend_on_the_replicates() -> None:
     whole = jr.fit(R, "bradley_terry")
     for seed in (0, 1):
         for n in (10, 1000):
-            rep = bootstrap(R, "bradley_terry", n, seed=seed)
-            np.testing.assert_array_equal(rep.point, whole.scores)
-            np.testing.assert_array_equal(rep.ranking, whole.ranks)
+            rep = bootstrap(R, "bradley_terry", n_replicates=n, seed=seed)
+            np.testing.assert_array_equal(rep.scores, whole.scores)
+            np.testing.assert_array_equal(rep.ranks, whole.ranks)
             np.testing.assert_array_equal(rep.to_frame().model, whole.to_frame().model)
 
 
 def test_case_G03_seeds() -> None:
     R = random_tensor()
-    first = bootstrap(R, "bradley_terry", 200, seed=3)
+    first = bootstrap(R, "bradley_terry", n_replicates=200, seed=3)
     np.random.seed(0)  # noqa: NPY002  (the global state is what must not matter, and must not change)
     before = np.random.get_state()  # noqa: NPY002
-    again = bootstrap(R, "bradley_terry", 200, seed=3)
-    votes = bootstrap(battles(200), "bradley_terry_map", 50, seed=3)
+    again = bootstrap(R, "bradley_terry", n_replicates=200, seed=3)
+    votes = bootstrap(battles(200), "bradley_terry_map", n_replicates=50, seed=3)
     after = np.random.get_state()  # noqa: NPY002
-    np.testing.assert_array_equal(first.scores, again.scores)
+    np.testing.assert_array_equal(first.replicate_scores, again.replicate_scores)
     np.testing.assert_array_equal(before[1], after[1])
     assert before[2:] == after[2:]
-    np.testing.assert_array_equal(votes.scores, bootstrap(battles(200), "bradley_terry_map", 50, seed=3).scores)
-    assert not np.array_equal(bootstrap(R, "bradley_terry", 200, seed=4).scores, first.scores)
-    np.testing.assert_array_equal(bootstrap(R, "bradley_terry", 200, seed=jax.random.key(3)).scores, first.scores)
+    np.testing.assert_array_equal(
+        votes.replicate_scores, bootstrap(battles(200), "bradley_terry_map", n_replicates=50, seed=3).replicate_scores
+    )
+    assert not np.array_equal(
+        bootstrap(R, "bradley_terry", n_replicates=200, seed=4).replicate_scores, first.replicate_scores
+    )
+    np.testing.assert_array_equal(
+        bootstrap(R, "bradley_terry", n_replicates=200, seed=jax.random.key(3)).replicate_scores, first.replicate_scores
+    )
 
 
 def test_case_G04_anchors() -> None:
     W = [[0, 4, 3], [2, 0, 5], [1, 3, 0]]
-    rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry_map", 400, dtype="float64")
+    rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry_map", n_replicates=400, dtype="float64")
     ml = jr.fit(Comparisons.from_matrix(W), "bradley_terry", dtype="float64")
     np.testing.assert_allclose(ml.scores[0] - ml.scores[1:], [0.663248, 1.152764], atol=1e-6)
     for anchor in (0, 2):
@@ -434,7 +455,7 @@ def test_case_G07_models_far_apart_are_not_tied_by_uncertainty() -> None:
     """Scores 10..1 with standard error 1: rank sets separate the ends although every neighbour overlaps."""
     rng = np.random.default_rng(0)
     point = np.arange(10.0, 0, -1)
-    rep = bootstrap(random_tensor(shape=(10, 4, 3)), "avg", 2000)
+    rep = bootstrap(random_tensor(shape=(10, 4, 3)), "avg", n_replicates=2000)
     import dataclasses
 
     from jaxrank.resampling.work import Kept
@@ -456,49 +477,49 @@ def test_case_G07_models_far_apart_are_not_tied_by_uncertainty() -> None:
 def test_case_G08_rank_uncertainty() -> None:
     rng = np.random.default_rng(0)
     R = (rng.random((6, 10, 5)) < np.linspace(0.35, 0.75, 6)[:, None, None]).astype(int)
-    rep = bootstrap(R, "avg", 2000, "questions")
+    rep = bootstrap(R, "avg", n_replicates=2000, scheme="questions")
     ends = rep.rank_intervals()
-    assert np.all((ends.lower >= 1) & (ends.lower <= rep.ranking) & (rep.ranking <= ends.upper) & (ends.upper <= 6))
+    assert np.all((ends.lower >= 1) & (ends.lower <= rep.ranks) & (rep.ranks <= ends.upper) & (ends.upper <= 6))
     pair = rep.superiority()
     np.testing.assert_allclose(pair.above + pair.above.T + pair.tied, 1, atol=1e-12)
     np.testing.assert_allclose(np.diag(pair.tied), 1)
     # resamples are shared by all models: the pairwise shares come from the replicates themselves
-    np.testing.assert_allclose(pair.above[5, 0], np.mean(rep.ranks[:, 5] < rep.ranks[:, 0]))
+    np.testing.assert_allclose(pair.above[5, 0], np.mean(rep.replicate_ranks[:, 5] < rep.replicate_ranks[:, 0]))
     np.testing.assert_allclose(rep.rank_probabilities().sum(axis=1), 1)
     top = rep.top_set()
-    assert rep.models[int(np.argmin(rep.ranking))] in top
+    assert rep.models[int(np.argmin(rep.ranks))] in top
     sets = rep.rank_sets()
-    assert np.all((sets.lower <= rep.ranking) & (rep.ranking <= sets.upper))
+    assert np.all((sets.lower <= rep.ranks) & (rep.ranks <= sets.upper))
 
 
 def test_case_K02_float32_replicates_agree_with_float64() -> None:
     R = random_tensor(shape=(6, 10, 8))
     for method in ("bradley_terry", "bradley_terry_davidson"):
-        narrow = bootstrap(R, method, 64, dtype="float32")
-        wide = bootstrap(R, method, 64, dtype="float64")
-        assert narrow.scores.dtype == np.float32
-        assert wide.scores.dtype == np.float64
+        narrow = bootstrap(R, method, n_replicates=64, dtype="float32")
+        wide = bootstrap(R, method, n_replicates=64, dtype="float64")
+        assert narrow.replicate_scores.dtype == np.float32
+        assert wide.replicate_scores.dtype == np.float64
         np.testing.assert_array_equal(narrow.status, wide.status)
-        ok = np.isfinite(wide.scores).all(axis=1)
-        np.testing.assert_allclose(narrow.scores[ok], wide.scores[ok], atol=1e-3)
+        ok = np.isfinite(wide.replicate_scores).all(axis=1)
+        np.testing.assert_allclose(narrow.replicate_scores[ok], wide.replicate_scores[ok], atol=1e-3)
 
 
 def test_case_K06_scale_of_the_counts() -> None:
     W = np.array([[0, 6, 4], [3, 0, 5], [2, 2, 0.0]])
     wanted = jr.fit(Comparisons.from_matrix(W), "bradley_terry", dtype="float64").scores
     for scale in (1e3, 1e6):
-        rep = bootstrap(Comparisons.from_matrix(W * scale), "bradley_terry", 20, dtype="float64")
+        rep = bootstrap(Comparisons.from_matrix(W * scale), "bradley_terry", n_replicates=20, dtype="float64")
         assert rep.status_counts() == {Status.CONVERGED: 20}
-        np.testing.assert_allclose(rep.point, wanted, atol=1e-7)
+        np.testing.assert_allclose(rep.scores, wanted, atol=1e-7)
         np.testing.assert_allclose(rep.mean, wanted, atol=5 / np.sqrt(scale))
 
 
 def test_case_H08_totals_beyond_32_bits_are_exact() -> None:
     """Counts whose total passes 2^31 and 2^32: drawn and summed in 64 bits on the host."""
     W = np.array([[0, 3e9, 2e9], [1e9, 0, 3e9], [2e9, 1e9, 0]])
-    rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry", 10, dtype="float64")
+    rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry", n_replicates=10, dtype="float64")
     assert rep.status_counts() == {Status.CONVERGED: 10}
-    np.testing.assert_allclose(rep.scores, np.broadcast_to(rep.point, rep.scores.shape), atol=1e-3)
+    np.testing.assert_allclose(rep.replicate_scores, np.broadcast_to(rep.scores, rep.replicate_scores.shape), atol=1e-3)
     ranker = make("bradley_terry")
     data = Comparisons.from_matrix(W)
     with jax.enable_x64(True):
@@ -508,7 +529,7 @@ def test_case_H08_totals_beyond_32_bits_are_exact() -> None:
 
 
 def test_manifest_says_what_the_study_is(tmp_path: Path) -> None:
-    bootstrap(random_tensor(), "avg", 64, "questions", seed=9, checkpoint=tmp_path)
+    bootstrap(random_tensor(), "avg", n_replicates=64, scheme="questions", seed=9, checkpoint=tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     told = manifest["configuration"]
     assert (told["method"], told["scheme"], told["seed"], told["dtype"]) == ("avg", "questions", "9", "float32")
@@ -525,12 +546,12 @@ def test_tabulated_replicates_are_the_fits(method: str, scheme: str) -> None:
     R = random_tensor(4)
     assert tabulated_replication(Responses(R), make(method), as_scheme(scheme), jax.random.key(0)) is not None
     for dtype, tolerance in (("float64", 1e-14), ("float32", 2e-6)):
-        rep = bootstrap(R, method, 9, scheme, seed=6, dtype=dtype)
+        rep = bootstrap(R, method, n_replicates=9, scheme=scheme, seed=6, dtype=dtype)
         for b in (0, 8):
             alone = jr.fit(drawn_data(R, scheme, 6, b), method, dtype=dtype)
-            np.testing.assert_allclose(rep.scores[b], alone.scores, rtol=0, atol=tolerance)
-            np.testing.assert_array_equal(rep.ranks[b], alone.ranks)
-    short = bootstrap(R, "pass_at_k", 5, "subsample(1)")
+            np.testing.assert_allclose(rep.replicate_scores[b], alone.scores, rtol=0, atol=tolerance)
+            np.testing.assert_array_equal(rep.replicate_ranks[b], alone.ranks)
+    short = bootstrap(R, "pass_at_k", n_replicates=5, scheme="subsample(1)")
     assert short.status_counts() == {Status.UNDEFINED: 7}
     assert tabulated_replication(Responses(R), make(method), as_scheme("questions"), jax.random.key(0)) is None
     R[0, 0, 0] = -1

@@ -115,12 +115,12 @@ def reference(R: np.ndarray, methods: list[str], folder: Path) -> None:
     for method in methods:
         rep = replicates(R, method, "float64")
         unfinished = folder / f"{method}.part.npz"
-        np.savez(unfinished, point=rep.point, scores=rep.scores)
+        np.savez(unfinished, point=rep.scores, scores=rep.replicate_scores)
         unfinished.rename(folder / f"{method}.npz")
 
 
 def replicates(R: np.ndarray, method: str, dtype: str) -> Any:
-    return jr.bootstrap(R, method, CHECKED, dtype=dtype, seed=1, chunk_size=CHUNK, progress=False)
+    return jr.bootstrap(R, method, n_replicates=CHECKED, dtype=dtype, seed=1, chunk_size=CHUNK, progress=False)
 
 
 def correct(
@@ -138,9 +138,9 @@ def correct(
     finite = np.isfinite(right["scores"]).all(axis=1)
     found = {}
     for dtype, rep in reps.items():
-        fit = float(np.abs(rep.point - right["point"]).max()) / scale
-        off = float(np.abs(rep.scores - right["scores"])[finite].max()) / scale
-        failed = int((np.isfinite(rep.scores).all(axis=1) != finite).sum())
+        fit = float(np.abs(rep.scores - right["point"]).max()) / scale
+        off = float(np.abs(rep.replicate_scores - right["scores"])[finite].max()) / scale
+        failed = int((np.isfinite(rep.replicate_scores).all(axis=1) != finite).sum())
         ok = fit <= TOLERANCE[dtype] and off <= TOLERANCE[dtype] and failed == 0
         found[dtype] = {"fit": fit, "replicates": off, "other_status": failed, "ok": ok}
     return found
@@ -148,7 +148,7 @@ def correct(
 
 def throughput(R: np.ndarray, method: str, dtype: str, n: int, left: Any) -> dict[str, Any]:
     """Seconds of the second of two runs; of the first, where time is short."""
-    run = lambda: jr.bootstrap(R, method, n, dtype=dtype, seed=1, chunk_size=CHUNK, progress=False)
+    run = lambda: jr.bootstrap(R, method, n_replicates=n, dtype=dtype, seed=1, chunk_size=CHUNK, progress=False)
     first = seconds(run)
     took = seconds(run) if left() > 2 * first else first
     return {"seconds": took, "first": first, "per_second": n / took}

@@ -53,7 +53,12 @@ def arise(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", JaxrankWarning)
             found = evaluate_scaling(
-                arrays["correct"][None], arrays["tokens"][None], [str(name)], n_replicates, interval, seed
+                arrays["correct"][None],
+                arrays["tokens"][None],
+                models=[str(name)],
+                n_replicates=n_replicates,
+                level=interval,
+                seed=seed,
             )
         for warning in caught:
             say(f"note: {warning.message}")
@@ -67,8 +72,8 @@ def arise(
         "levels": [levels for _, levels in rows],
         "samples": [int(np.isfinite(found.samples).sum()) for found, _ in rows],
         "arise": pick("arise"),
-        "low": [float(found.arise_interval[0, 0]) for found, _ in rows],
-        "high": [float(found.arise_interval[1, 0]) for found, _ in rows],
+        "low": [float(found.arise_interval.lower[0]) for found, _ in rows],
+        "high": [float(found.arise_interval.upper[0]) for found, _ in rows],
         "scaling_metric": pick("scaling_metric"),
         "falling": pick("falling"),
     }

@@ -62,9 +62,9 @@ def bootstrap(
     rep = study(
         data,
         method,
-        replicates,
-        scheme,
-        seed,
+        n_replicates=replicates,
+        scheme=scheme,
+        seed=seed,
         R0=R0,
         checkpoint=checkpoint,
         chunk_size=chunk_size,
@@ -83,7 +83,7 @@ def bootstrap(
 def _table(rep: Any, level: float) -> Table:
     order = rep.estimate.order
     ranks = rep.rank_intervals(level)
-    columns: dict[str, Any] = {"rank": rep.ranking, "model": list(rep.models), "score": rep.point}
+    columns: dict[str, Any] = {"rank": rep.ranks, "model": list(rep.models), "score": rep.scores}
     bars = None
     if 2 * int(rep.tally.finite) >= rep.n_replicates:
         ends = rep.interval(level)

@@ -45,9 +45,9 @@ def converge(
     con = convergence(
         data,
         {name: _method(name) for name in method},
-        replicates,
-        reference,
-        seed,
+        n_replicates=replicates,
+        reference=reference,
+        seed=seed,
         scheme=scheme,
         R0=R0,
         checkpoint=checkpoint,

@@ -39,14 +39,14 @@ def evaluate(
         raise OptionError(f"{metric} needs --k, the number of tries")
     if not family and k is not None:
         raise OptionError(f"{metric} has no --k; the metrics with tries are {', '.join(METRICS[2:])}")
-    options: dict[str, Any] = {"interval": interval, "method": "exact" if exact else "normal"}
+    options: dict[str, Any] = {"level": interval, "method": "exact" if exact else "normal"}
     if prior_file is not None:
         if metric == "avg":
             raise OptionError("avg takes no prior; use --metric bayes")
         options |= {"R0": read_prior(prior_file, data), "strength": strength}
     arguments = () if not family else (k, tau) if metric == "g_pass_at_k_tau" else (k,)
     found = getattr(evaluation, metric)(data, *arguments, **options)
-    ranks = np.asarray(evaluation.rank_with_intervals(found.mean, found.sd, (1 + interval) / 2))
+    ranks = np.asarray(evaluation.rank_with_intervals(found.mean, found.sd, level=(1 + interval) / 2))
     order = np.argsort(-found.mean, kind="stable")
     columns = {
         "rank": ranks[order],
@@ -54,8 +54,8 @@ def evaluate(
         metric: found.point[order],
         "mean": found.mean[order],
         "sd": found.sd[order],
-        "low": found.lo[order],
-        "high": found.hi[order],
+        "low": found.lower[order],
+        "high": found.upper[order],
     }
     Table(columns, title=f"{metric}, {interval:.0%} intervals", bars=Bars("mean", "low", "high")).emit(out)
 

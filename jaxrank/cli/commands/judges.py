@@ -49,12 +49,12 @@ def judges(
     for warning in caught:
         say(f"note: {warning.message}")
     low, high = found.interval(interval)
-    first, last = found.rank_interval(interval)
-    order = np.argsort(-found.mean, kind="stable")
+    first, last = found.rank_intervals(interval)
+    order = np.argsort(-found.scores, kind="stable")
     columns = {
         "rank": found.ranks[order],
         "candidate": [str(labels["candidate"][i]) for i in order],
-        "score": found.mean[order],
+        "score": found.scores[order],
         "low": low[order],
         "high": high[order],
         "best_rank": first[order],

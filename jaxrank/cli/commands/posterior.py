@@ -49,11 +49,21 @@ def posterior(
     priors = None if model in CONJUGATE or model.startswith("hierarchical_") else prior_variance
     with warnings.catch_warnings(), bar() as progress:
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
-        found = posterior(data, model, priors, chains, warmup, samples, seed, sampler, progress=progress)
-        frame = found.summary(interval)
+        found = posterior(
+            data,
+            model,
+            priors=priors,
+            n_chains=chains,
+            n_warmup=warmup,
+            n_samples=samples,
+            seed=seed,
+            sampler=sampler,
+            progress=progress,
+        )
+        frame = found.to_frame(level=interval)
     columns = {name: frame[name].to_numpy() for name in frame.columns}
     title = f"{model}: posterior means and {interval:.0%} intervals"
-    Table(columns, title=title, bars=Bars("mean", "lo", "hi"), wrap=("model",)).emit(table)
+    Table(columns, title=title, bars=Bars("score", "lower", "upper"), wrap=("model",)).emit(table)
     if draws is not None:
         found.save(draws)
     for problem in found.problems:

@@ -23,7 +23,17 @@ from jaxrank.errors import DataError, JaxrankWarning, OptionError
 from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
 from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
 from jaxrank.evaluation.judges.scores import checked_scores
+from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.separation import (
+    DRAWN,
+    Superiority,
+    count_above,
+    count_ranks,
+    rank_draws,
+    rank_ends,
+    shares_above,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +52,8 @@ class JudgePosterior:
     prior: str
 
     @property
-    def mean(self) -> np.ndarray:
+    def scores(self) -> np.ndarray:
+        """Posterior mean of each candidate's expected true score, (K,)."""
         return self.draws.mean(0)
 
     @property
@@ -52,28 +63,25 @@ class JudgePosterior:
     @property
     def ranks(self) -> np.ndarray:
         """Ranks of the posterior means, 1 is best."""
-        return np.asarray(rank_scores(jnp.asarray(self.mean)))
+        return np.asarray(rank_scores(jnp.asarray(self.scores)))
 
-    def interval(self, probability: float = 0.95) -> np.ndarray:
-        """(2, K): equal-tailed intervals of the scores."""
-        return np.quantile(self.draws, _ends(probability), axis=0)
+    def interval(self, level: float = 0.95) -> Interval:
+        """Equal-tailed intervals of the scores, (K,)."""
+        tail = (1 - check_level(level)) / 2
+        ends = np.quantile(self.draws, (tail, 1 - tail), axis=0)
+        return Interval(*ends, level, DRAWN, used=len(self.draws))
 
     def rank_draws(self) -> np.ndarray:
-        """(S, K): the rank of every candidate in every draw, 1 is best."""
-        return 1 + (self.draws[:, None, :] > self.draws[:, :, None]).sum(-1)
+        """int32 (S, K): the rank of every candidate in every draw, 1 is best."""
+        return rank_draws(self.draws)
 
-    def rank_interval(self, probability: float = 0.95) -> np.ndarray:
-        """(2, K): the ranks between which a candidate lies with at least this probability."""
-        low, high = _ends(probability)
-        ranks = self.rank_draws()
-        return np.stack(
-            [np.quantile(ranks, low, axis=0, method="lower"), np.quantile(ranks, high, axis=0, method="higher")]
-        ).astype(int)
+    def rank_intervals(self, level: float = 0.95) -> Interval:
+        """Equal-tailed intervals of the ranks, int (K,): at least ``level`` of the draws lie between the ends."""
+        return Interval(*rank_ends(count_ranks(self.rank_draws()), level), level, DRAWN, used=len(self.draws))
 
-    def superiority(self) -> np.ndarray:
-        """(K, K): probability that candidate i is better than candidate j; 1/2 on the diagonal."""
-        above = (self.draws[:, :, None] > self.draws[:, None, :]).mean(0)
-        return above + np.eye(len(above)) / 2
+    def superiority(self) -> Superiority:
+        """For each two candidates the probability that one is better, and that they are equal."""
+        return shares_above(count_above(self.rank_draws()), len(self.draws))
 
 
 def infer(
@@ -202,9 +210,3 @@ def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tupl
     if known.shape != found.shape[1:] or known.max() >= m:
         raise DataError(f"gold must be levels below {m}, or -1, of shape (candidates, questions) = {found.shape[1:]}")
     return jax.tree.map(jnp.asarray, patterns_of(found, known, m, dtype)), (*found.shape[:2], m)
-
-
-def _ends(probability: float) -> list[float]:
-    if not 0 < probability < 1:
-        raise OptionError(f"probability={probability} must lie between 0 and 1")
-    return [(1 - probability) / 2, (1 + probability) / 2]

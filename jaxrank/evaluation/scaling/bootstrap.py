@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.errors import DataError, JaxrankWarning, OptionError
 from jaxrank.evaluation.scaling.arise_score import arise, arise_samples, falling_share, scaling_metric
+from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.resampling.draws import integers, replicate_key
 
 _BLOCK = 64
@@ -23,19 +24,19 @@ class ScalingResult:
     """ARISE and the scaling metric of L models; all arrays are NumPy, (L,) unless stated.
 
     **arise**, **scaling_metric**: of the data as they are. ``*_sd``: standard deviation over replicates; ``*_cv``: the
-    same over the size of the score. ``*_interval`` (2, L): bootstrap percentiles, shifted so that the replicates'
-    mean is the score: trials drawn again are noisier than the trials, and ARISE counts noise as losses.
+    same over the size of the score. ``*_interval``: an `Interval` of (L,), bootstrap percentiles, shifted so that the
+    replicates' mean is the score: trials drawn again are noisier than the trials, and ARISE counts noise as losses.
     **samples** (L, I): ARISE of every sample, NaN where it lacks a level.
     **falling**: share of samples whose tokens fall somewhere along the levels.
     """
 
     models: tuple[str, ...]
     arise: np.ndarray
-    arise_interval: np.ndarray
+    arise_interval: Interval
     arise_sd: np.ndarray
     arise_cv: np.ndarray
     scaling_metric: np.ndarray
-    scaling_metric_interval: np.ndarray
+    scaling_metric_interval: Interval
     scaling_metric_sd: np.ndarray
     scaling_metric_cv: np.ndarray
     samples: np.ndarray
@@ -46,9 +47,10 @@ class ScalingResult:
 def evaluate_scaling(
     correct: Any,
     tokens: Any,
+    *,
     models: tuple[str, ...] | list[str] | None = None,
     n_replicates: int = 2000,
-    interval: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
     resample: str = "samples",
 ) -> ScalingResult:
@@ -63,8 +65,7 @@ def evaluate_scaling(
     Raises `DataError` for other shapes or values.
     """
     y, t = _checked(correct, tokens)
-    if not 0 < interval < 1:
-        raise OptionError(f"interval={interval} must lie between 0 and 1, for example 0.95")
+    check_level(level)
     if n_replicates < 2:
         raise OptionError(f"n_replicates={n_replicates}; at least 2 are needed")
     if resample not in ("samples", "trials", "both"):
@@ -85,9 +86,10 @@ def evaluate_scaling(
         )
     draws = _replicates(jnp.asarray(y), jnp.asarray(t), jax.random.key(seed), n_replicates, resample)
     points = (arise(a, tok), scaling_metric(a, tok))
-    columns: dict[str, np.ndarray] = {}
+    unit = {"samples": "samples", "trials": "trials", "both": "samples and trials"}[resample]
+    columns: dict[str, Any] = {}
     for name, point, replicates in zip(("arise", "scaling_metric"), points, draws, strict=True):
-        columns |= _summary(name, np.asarray(point), np.asarray(replicates), interval)
+        columns |= _summary(name, np.asarray(point), np.asarray(replicates), level, unit)
     return ScalingResult(
         models=names,
         samples=np.asarray(arise_samples(a, tok)),
@@ -97,13 +99,14 @@ def evaluate_scaling(
     )
 
 
-def _summary(name: str, point: np.ndarray, replicates: np.ndarray, interval: float) -> dict[str, np.ndarray]:
+def _summary(name: str, point: np.ndarray, replicates: np.ndarray, level: float, unit: str) -> dict[str, Any]:
     sd = np.nanstd(replicates, axis=0, ddof=1)
-    ends = np.nanquantile(replicates, [(1 - interval) / 2, (1 + interval) / 2], axis=0)
+    ends = np.nanquantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     shifted = ends + point - np.nanmean(replicates, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         cv = sd / np.abs(point)
-    return {name: point, f"{name}_interval": shifted, f"{name}_sd": sd, f"{name}_cv": cv}
+    interval = Interval(*shifted, level, "percentiles of replicates about the score", unit, len(replicates))
+    return {name: point, f"{name}_interval": interval, f"{name}_sd": sd, f"{name}_cv": cv}
 
 
 def cell_means(

@@ -59,7 +59,7 @@ def pass_curves(
         for k in ks:
             found = of(part, int(k), level, dtype="float64")
             columns = {"metric": metric, "model": list(part.models), "k": k, "estimate": np.asarray(found.point)}
-            rows.append(pd.DataFrame({**columns, "lower": found.lo, "upper": found.hi}))
+            rows.append(pd.DataFrame({**columns, "lower": found.lower, "upper": found.upper}))
     frame = pd.concat(rows, ignore_index=True)
     names = labels_of(part.models)
     ax = make_axes(ax, 5.4 + text_width(names) + 0.5, 3.8)

@@ -22,11 +22,10 @@ def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, re
 
     from jaxrank.results.posterior import Posterior
     from jaxrank.results.replicates import Study
-    from jaxrank.results.tiers import order_of
 
     if not isinstance(source, Study | Posterior):
         raise OptionError(f"ranks have a distribution in Replicates or a Posterior, not in {type(source).__name__}")
-    order = order_of(source)[:top]
+    order = source.order[:top]
     shares = source.rank_probabilities()[order]
     used = int(np.flatnonzero(shares.sum(axis=0) > 0).max()) + 1
     shares = shares[:, :used]

@@ -20,12 +20,10 @@ def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> An
     """
     import pandas as pd
 
-    from jaxrank.results.tiers import order_of
-
-    values, kind = _matrix(source)
-    order = order_of(source)
+    above, tied = source.superiority()
+    order = source.order
     names = [source.models[i] for i in order]
-    values = values[np.ix_(order, order)]
+    values = (above + tied / 2)[np.ix_(order, order)]
     np.fill_diagonal(values, np.nan)
     text = lambda p: "1" if p > 0.995 else "0" if p < 0.005 else f"{p:.2f}".removeprefix("0")
     ax, width = heatmap(
@@ -38,25 +36,16 @@ def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> An
         unit="probability that the row is better",
         text=text,
     )
-    method = getattr(source, "method", None) or source.model
-    write_caption(ax, f"Who is better than whom, by {method}", f"{size_of(source)}; {kind}", width)
+    write_caption(ax, f"Who is better than whom, by {source.method}", f"{size_of(source)}; {_kind(source)}", width)
     return result_of(ax, pd.DataFrame(values, index=names, columns=names), return_data)
 
 
-def _matrix(source: Any) -> tuple[np.ndarray, str]:
+def _kind(source: Any) -> str:
     from jaxrank.results.posterior import Posterior
     from jaxrank.results.replicates import Study
 
     if isinstance(source, Posterior):
-        return source.superiority(), "posterior probability"
+        return "posterior probability"
     if isinstance(source, Study):
-        found = source.superiority()
-        return found.above + found.tied / 2, "share of replicates in which the row ranks above, ties half"
-    from scipy.special import ndtr
-
-    from jaxrank.results.tiers import differences
-
-    gap, spread = differences(source)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(gap == 0, 0, gap / spread)
-    return ndtr(z), "normal approximation from the standard errors"
+        return "share of replicates in which the row ranks above, ties half"
+    return "normal approximation from the standard errors"

@@ -31,13 +31,13 @@ def tiers(
     difference diagram on its side) join models of which no two are separated. **source**, **level**: as in
     `jaxrank.results.tiers.separated`. **top**: draw only the best ones. The frame has columns tier, rank, model, score.
     """
-    from jaxrank.results.tiers import inseparable, order_of, separated
+    from jaxrank.results.tiers import inseparable, separated
     from jaxrank.results.tiers import tiers as tiers_of
 
     view = view_of(source, level)
     above = separated(source, level)
     frame = view.frame[["rank", "model", "score"]].copy()
-    frame.insert(0, "tier", tiers_of(source, level)[order_of(source)])
+    frame.insert(0, "tier", tiers_of(source, level)[source.order])
     stretches = [s for s in inseparable(source, level) if not top or s[0] < top]
     shown = frame.head(top) if top else frame
     names = list(shown["model"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
@@ -38,43 +36,21 @@ class View:
 
 def view_of(source: Any, level: float = 0.95) -> View:
     """The ranking of a `Result`, a `Replicates` or `Summary`, or a `Posterior`, with intervals at ``level``."""
-    import pandas as pd
-
     from jaxrank.results.fit import Result
     from jaxrank.results.posterior import Posterior
     from jaxrank.results.replicates import Replicates, Study
 
     if not isinstance(source, Result | Study | Posterior):
         raise OptionError(f"a ranking is drawn from a Result, Replicates or a Posterior, not {type(source).__name__}")
+    frame = source.to_frame(level=level).drop(columns=["se", "sd"], errors="ignore")
     if isinstance(source, Posterior):
-        ends, ranks = source.interval(level), source.rank_intervals(level)
-        columns = {"rank": source.ranks, "model": list(source.models), "score": source.scores}
-        columns.update(lower=ends[:, 0], upper=ends[:, 1], rank_lower=ranks[:, 0], rank_upper=ranks[:, 1])
-        frame = pd.DataFrame(columns).iloc[np.argsort(source.ranks, kind="stable")].reset_index(drop=True)
-        kind = f"{percent(level)} equal-tailed credible intervals"
-        return View(frame, source.model, size_of(source), kind, f"{percent(level)} interval of the rank")
-    if isinstance(source, Result):
-        frame = source.to_frame(level).drop(columns="se", errors="ignore")
-        kind = f"normal {percent(level)} intervals" if "lower" in frame else ""
-        return View(frame, source.method, size_of(source), kind)
-    ranks = source.rank_intervals(level)
-    columns = {"rank": source.ranking, "model": list(source.models), "score": source.point}
-    kind = ""
-    if isinstance(source, Replicates):
-        if 2 * int(source.tally.finite) >= source.n_replicates and source.tally.finite > 1:
-            ends = source.interval(level)
-            columns.update(lower=ends.lower, upper=ends.upper)
-            kind = f"{percent(level)} percentile intervals"
-    elif source.tally.finite > 1:
-        from statistics import NormalDist
-
-        reach = NormalDist().inv_cdf(0.5 + level / 2) * source.sd
-        columns.update(lower=source.point - reach, upper=source.point + reach)
-        kind = f"normal {percent(level)} intervals"
-    columns.update(rank_lower=ranks.lower, rank_upper=ranks.upper)
-    frame = pd.DataFrame(columns).iloc[source.estimate.order].reset_index(drop=True)
-    rank_kind = f"{percent(level)} percentile interval of the rank"
-    return View(frame, source.method, size_of(source), kind, rank_kind)
+        kind, of_ranks = f"{percent(level)} equal-tailed credible intervals", f"{percent(level)} interval of the rank"
+    elif isinstance(source, Result):
+        kind, of_ranks = f"normal {percent(level)} intervals", ""
+    else:
+        how = "percentile" if isinstance(source, Replicates) else "normal"
+        kind, of_ranks = f"{how} {percent(level)} intervals", f"{percent(level)} percentile interval of the rank"
+    return View(frame, source.method, size_of(source), kind if "lower" in frame else "", of_ranks)
 
 
 def size_of(source: Any) -> str:

@@ -155,7 +155,7 @@ def problems(draw):
         wins = np.ones((3, 3)) - np.eye(3)
     ties = draw(st.sampled_from([None, None, ties, np.ones((3, 3)) - np.eye(3)]))
     names = draw(NAMES)
-    return lambda: jr.Comparisons.from_matrix(wins, ties, names), method, options
+    return lambda: jr.Comparisons.from_matrix(wins, ties, models=names), method, options
 
 
 @st.composite

@@ -1,0 +1,74 @@
+"""``Interval``: what everything with ends returns, and the one check of a level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import OptionError
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Ends of an interval for every model, or for every pair of models.
+
+    **lower**, **upper**: arrays of one shape, (L,) or (L, L).  **level**: probability that the interval is made for,
+    in (0, 1).  **kind**: how it was made, in words, such as "normal" or "percentiles of replicates".  **unit**: what
+    could have come out otherwise and makes the interval as wide as it is: "trials", "questions", "battles", "orders",
+    or several of them; None where the method's model says it.  **used**: replicates or draws that it is made from, and
+    **left_out**, those that had no value; None and 0 where nothing was drawn.
+
+    >>> import jaxrank as jr
+    >>> low, high = jr.fit([[1, 1, 1, 0], [1, 0, 0, 0]], "bayes").interval(0.9)
+    >>> bool((low < high).all())
+    True
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    level: float
+    kind: str
+    unit: str | None = None
+    used: int | None = None
+    left_out: int = 0
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """The two ends: ``low, high = interval``."""
+        yield self.lower
+        yield self.upper
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Both ends in one array, (2, ...)."""
+        return np.stack([self.lower, self.upper]).astype(dtype or np.result_type(self.lower, self.upper))
+
+    @property
+    def words(self) -> str:
+        """Level, kind, unit and what was left out, as a reader wants them under a table."""
+        drawn = f" ({self.unit} drawn again)" if self.unit else ""
+        lost = f"; {self.left_out} of {self.left_out + (self.used or 0)} left out" if self.left_out else ""
+        return f"{percent(self.level)}, {self.kind}{drawn}{lost}"
+
+    def __repr__(self) -> str:
+        ends = ", ".join(
+            f"{n}={np.array2string(np.asarray(getattr(self, n)), precision=6)}" for n in ("lower", "upper")
+        )
+        return f"Interval({ends}; {self.words})"
+
+
+def percent(level: float) -> str:
+    """0.95 as "95 %", 0.999 as "99.9 %"."""
+    return f"{100 * level:.6g} %"
+
+
+def check_level(level: Any) -> float:
+    """The level as a number; `OptionError` unless it lies strictly between 0 and 1."""
+    try:
+        found = float(level)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not 0 < found < 1:
+        raise OptionError(f"level={level!r}; it must lie between 0 and 1, for example 0.95")
+    return found

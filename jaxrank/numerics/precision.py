@@ -1,0 +1,28 @@
+"""float32 or float64, for as long as a call lasts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxrank.errors import OptionError
+
+
+@contextlib.contextmanager
+def precision(dtype: Any) -> Iterator[None]:
+    """Run in float32 or float64 whatever JAX's configuration says; None follows the configuration."""
+    if dtype is None:
+        yield
+        return
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in ("float32", "float64"):
+        raise OptionError(f'dtype={dtype!r}; it must be "float32" or "float64"')
+    with jax.enable_x64(name == "float64"):
+        yield

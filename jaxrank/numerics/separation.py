@@ -1,0 +1,116 @@
+"""Which models are above which, from draws, from counts over draws, or from normal scores.
+
+Draws are scores (S, L) of a posterior, or ranks (S, L) of replicates. What is said of them is said here alone, so that
+replicates, posteriors, judges and plots mean the same by it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxrank.numerics.interval import check_level
+
+DRAWN = "equal tails of posterior draws"  # the kind of intervals from draws
+
+
+class Superiority(NamedTuple):
+    """Who is above whom.
+
+    **above**: (L, L), ``above[i, j]`` is the share of replicates, or the probability, in which model i is above model
+    j; 0 on the diagonal.  **tied**: (L, L), symmetric, in which the two are equal; 1 on the diagonal.
+    ``above + above.T + tied`` is 1 everywhere.
+    """
+
+    above: np.ndarray
+    tied: np.ndarray
+
+
+def rank_draws(scores: np.ndarray) -> np.ndarray:
+    """int32 (S, L): the rank of every model in every draw of scores (S, L), 1 is best, ties share the better rank."""
+    ordered = np.sort(-scores, axis=1)
+    out = np.empty(scores.shape, np.int32)
+    for s in range(len(scores)):
+        out[s] = 1 + np.searchsorted(ordered[s], -scores[s], side="left")
+    return out
+
+
+def count_ranks(ranks: np.ndarray) -> np.ndarray:
+    """int (L, L): ``out[i, r]`` is how often model i has rank r + 1 in ranks (S, L), all of them from 1 to L."""
+    n_models = ranks.shape[1]
+    return np.stack([np.bincount(ranks[:, i] - 1, minlength=n_models) for i in range(n_models)])
+
+
+def count_above(ranks: np.ndarray) -> np.ndarray:
+    """int (L, L): ``out[i, j]`` is how often model i has a better rank than j in ranks (S, L)."""
+    n_models = ranks.shape[1]
+    out = np.zeros((n_models, n_models), int)
+    for i in range(n_models):
+        out[i] = np.count_nonzero(ranks[:, i, None] < ranks, axis=0)
+    return out
+
+
+def shares_above(above: np.ndarray, n: int) -> Superiority:
+    """`Superiority` from counts ``above`` (L, L) over n replicates or draws."""
+    share = above / n
+    return Superiority(share, 1 - share - share.T)
+
+
+def rank_ends(counts: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends, int (L,) each, of the equal-tailed interval of every model's rank, from `count_ranks`: the smallest ranks
+    that at least (1 - level)/2 and (1 + level)/2 of the draws do not exceed."""
+    tail = (1 - check_level(level)) / 2
+    cumulative = np.cumsum(counts, axis=1)
+    n = cumulative[:, -1:]
+    # whole numbers keep the comparison exact
+    lower = 1 + (cumulative < np.ceil(tail * n - 1e-9)).sum(axis=1)
+    upper = 1 + (cumulative < np.ceil((1 - tail) * n - 1e-9)).sum(axis=1)
+    return lower, upper
+
+
+def standardised(gap: Any, spread: Any) -> Any:
+    """gap / spread: 0 where the scores are equal, infinite where they differ for certain. NumPy or JAX arrays."""
+    xp: Any = jnp if isinstance(gap, jax.Array) else np
+    same = gap == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return xp.where(same, 0, gap / xp.where(same, 1, spread))
+
+
+def normal_superiority(gap: np.ndarray, spread: np.ndarray) -> Superiority:
+    """`Superiority` of normal scores, from differences (L, L) and their standard errors; NaN where one is unknown.
+    Two equal scores without any error are tied."""
+    from scipy.special import ndtr
+
+    tied = np.where((gap == 0) & (spread == 0), 1.0, 0.0)
+    np.fill_diagonal(tied, 1.0)
+    above = np.where(tied > 0, 0.0, ndtr(np.where(np.isnan(spread), np.nan, standardised(gap, spread))))
+    return Superiority(above, tied)
+
+
+def difference_ends(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends (L, L) of the equal-tailed intervals of value_i - value_j, each for itself, from draws (S, L)."""
+    tail = (1 - check_level(level)) / 2
+    n_models = values.shape[1]
+    lower, upper = np.zeros((n_models, n_models)), np.zeros((n_models, n_models))
+    for i in range(n_models):
+        lower[i], upper[i] = np.quantile(values[:, i, None] - values, [tail, 1 - tail], axis=0)
+    return lower, upper
+
+
+def simultaneous_ends(values: np.ndarray, point: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends (L, L) of intervals of point_i - point_j that hold at once with probability ``level``, from draws (S, L):
+    plus and minus c standard deviations, c the quantile of the largest studentised deviation over all pairs."""
+    check_level(level)
+    n_models = values.shape[1]
+    gap = point[:, None] - point[None, :]
+    sd = np.stack([(values[:, i, None] - values).std(axis=0, ddof=1) for i in range(n_models)])
+    scale = np.where(sd > 0, sd, np.inf)
+    largest = np.zeros(len(values))
+    for i in range(n_models):
+        off = np.abs(values[:, i, None] - values - gap[i]) / scale[i]
+        largest = np.maximum(largest, off.max(axis=1))
+    reach = np.quantile(largest, level) * sd
+    return gap - reach, gap + reach

@@ -1,0 +1,200 @@
+"""What everything that a call returns can do: a table in four formats, in a notebook, in a file; plots; rows by name.
+
+`Returned` is any of them, `RankedModels` those that rank models.
+"""
+
+from __future__ import annotations
+
+import abc
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxrank.data.names import model_index
+from jaxrank.errors import OptionError
+from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.separation import Superiority
+from jaxrank.results import storage
+from jaxrank.results.drawing import draw
+from jaxrank.results.tables import render
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+NOTEBOOK_ROWS = 30
+
+
+class Row(dict[str, Any]):
+    """One line of a table: ``row["score"]`` and ``row.score`` are the same."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the row has no {name!r}; it has {', '.join(self)}") from None
+
+    def __repr__(self) -> str:
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+
+
+class Returned(abc.ABC):
+    """A table with a title and notes.
+
+    Iterating gives what ``[name]`` gives, in the order of the table, and ``len`` counts them.
+    """
+
+    @abc.abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """The whole table as a pandas frame."""
+
+    @abc.abstractmethod
+    def __len__(self) -> int: ...
+
+    @abc.abstractmethod
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @abc.abstractmethod
+    def __contains__(self, name: object) -> bool: ...
+
+    def summary(self, format: str = "text") -> str:
+        """The table with how it was made; ``format``: "text", "html", "latex" or "csv" (the numbers alone, in full)."""
+        return render(self._shown(), format, title=self._title(), notes=self._foot())
+
+    def _repr_html_(self) -> str:
+        """The summary as a notebook shows it, the first 30 rows."""
+        frame = self._shown()
+        more = len(frame) - NOTEBOOK_ROWS
+        notes = [*([f"and {more} more rows"] if more > 0 else []), *self._foot()]
+        return render(frame.head(NOTEBOOK_ROWS), "html", title=self._title(), notes=notes)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything to ``.npz`` (`jaxrank.load` reads it back), or the table of `to_frame` to ``.csv``,
+        ``.json`` or ``.parquet``, with how it was made (not in csv)."""
+        if Path(path).suffix == ".npz":
+            return storage.save(self, path, self._record(), self._arrays())
+        return storage.save_table(self._stored(), path, self._record())
+
+    def plot(self, kind: str | None = None, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw it; ``kind`` is one of the plots of its class, the first by default, and ``options`` those of the
+        function of `jaxrank.plots`. Returns the Axes.
+
+        `Result`: "leaderboard", "tiers", "superiority" (with standard errors), "wins", "responses", "pass", "items",
+        "wright", "hodge". `Replicates`, `Summary`: "ranks", "leaderboard", "tiers", "superiority". `Posterior`: the
+        same, and "trace", "chain_ranks", "ess". `Convergence`: "tau", "convergence", "bump". `FitTable`, `Agreement`:
+        "agreement". `OptionError` names the kinds where there is none of this name.
+        """
+        return draw(self, kind, ax, options)
+
+    def _shown(self) -> pd.DataFrame:
+        """The table of the summary, names as columns."""
+        return self.to_frame()
+
+    def _stored(self) -> pd.DataFrame:
+        """The table of files."""
+        return self.to_frame()
+
+    def _title(self) -> str:
+        return repr(self)
+
+    def _foot(self) -> list[str]:
+        return []
+
+    def _record(self) -> dict[str, Any]:
+        return {}
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Arrays that an npz file holds under names of their own, for other programs."""
+        return {}
+
+
+class RankedModels(Returned):
+    """A ranking of L models, with its uncertainty. Iterating gives a `Row` a model, best first; ``[model]``, a name or
+    a number, gives the row of one."""
+
+    if TYPE_CHECKING:  # fields or properties of the subclasses
+
+        @property
+        def models(self) -> tuple[str, ...]: ...
+
+        @property
+        def scores(self) -> np.ndarray: ...
+
+        @property
+        def ranks(self) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
+        """A pandas frame, best model first; intervals at ``level``, none where it is None."""
+
+    @abc.abstractmethod
+    def interval(self, level: float = 0.95) -> Interval:
+        """Interval of each score, (L,)."""
+
+    @abc.abstractmethod
+    def superiority(self) -> Superiority:
+        """For each pair how likely one is above the other, and that they are equal."""
+
+    @property
+    def order(self) -> np.ndarray:
+        """Indices of the models, best first; ties in the order given, models without a score last."""
+        key = np.where(self.ranks > 0, self.ranks, len(self.ranks) + 1)
+        return np.argsort(key, kind="stable")
+
+    def summary(self, format: str = "text", *, level: float = 0.95) -> str:
+        """The ranking with how it was made, intervals at ``level``; ``format``: "text", "html", "latex" or "csv" (the
+        numbers alone, in full)."""
+        check_level(level)
+        return render(self.to_frame(level=level), format, title=self._title(), notes=self._foot(level))
+
+    def _foot(self, level: float = 0.95) -> list[str]:
+        return []
+
+    @cached_property
+    def _rows(self) -> pd.DataFrame:
+        return self.to_frame()
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[Row]:
+        return rows_of(self._rows)
+
+    def __getitem__(self, model: str | int) -> Row:
+        place = model_index(self.models, model, "model")
+        return row_of(self._rows, int(np.flatnonzero(self.order == place)[0]))
+
+    def __contains__(self, model: object) -> bool:
+        return model in self.models
+
+    def _table(self, columns: Mapping[str, Any]) -> pd.DataFrame:
+        """Columns (L,) after rank, model and score, as a frame with the best model first."""
+        import pandas as pd
+
+        head = {"rank": self.ranks, "model": list(self.models), "score": self.scores}
+        return pd.DataFrame({**head, **columns}).iloc[self.order].reset_index(drop=True)
+
+
+def row_of(frame: pd.DataFrame, place: int) -> Row:
+    return Row({str(name): _plain(frame[name].iloc[place]) for name in frame.columns})
+
+
+def rows_of(frame: pd.DataFrame) -> Iterator[Row]:
+    """The rows of a frame, one after the other."""
+    return (row_of(frame, place) for place in range(len(frame)))
+
+
+def named(names: Sequence[str], name: str, what: str) -> int:
+    """The place of a name; `OptionError` with the names that there are."""
+    if name not in names:
+        raise OptionError(f"{name!r} is no {what} here; there are {', '.join(map(repr, names)) or 'none'}")
+    return list(names).index(name)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own number where NumPy has one."""
+    return value.item() if isinstance(value, np.generic) else value
