@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 REPLICATES = (".npz", ".parquet")
 """Endings of files that hold replicates."""
 
-
 PERCENTILES = "percentiles of replicates"
 
 

@@ -39,7 +39,7 @@ def test_totals_and_battles_agree():
     np.fill_diagonal(wins, 0)
     ties = np.triu(RNG.integers(0, 3, (4, 4)), 1).astype(float)
     ties += ties.T
-    c = Comparisons.from_matrix(wins, ties, list("pqrs"))
+    c = Comparisons.from_matrix(wins, ties, models=list("pqrs"))
     np.testing.assert_array_equal(c.wins, wins)
     np.testing.assert_array_equal(c.ties, ties)
     again = Comparisons(c.a, c.b, np.array([1, 0, 0.5])[c.outcome], c.count, c.models)

@@ -248,7 +248,7 @@ def test_save_and_frames(tmp_path: Path) -> None:
         frame.pivot(index="replicate", columns="model", values="rank")[list(rep.models)], rep.replicate_ranks
     )
     assert {"score", "sd", "lower", "upper", "rank_lower", "rank_upper", "p_best"} <= set(rep.to_frame().columns)
-    with pytest.raises(OptionError, match="npz .all of them. or .csv"):
+    with pytest.raises(OptionError, match=r"\.npz, \.csv"):
         rep.save(tmp_path / "rep.txt")
 
 

@@ -57,7 +57,7 @@ def pass_curves(
     rows = []
     for metric, of in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
         for k in ks:
-            found = of(part, int(k), level, dtype="float64")
+            found = of(part, int(k), level=level, dtype="float64")
             columns = {"metric": metric, "model": list(part.models), "k": k, "estimate": np.asarray(found.point)}
             rows.append(pd.DataFrame({**columns, "lower": found.lower, "upper": found.upper}))
     frame = pd.concat(rows, ignore_index=True)
