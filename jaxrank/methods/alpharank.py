@@ -10,8 +10,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_number
-from jaxrank.models.ranker import Entry, Ranker, number
+from jaxrank.models.options import number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.shortcut import shortcut
 from jaxrank.numerics.solve.stationary import log_stationary_distribution
@@ -35,12 +35,8 @@ class AlphaRank(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    alpha: Any = number(1.0)
-    population: Any = number(50.0)
-
-    def __check_init__(self) -> None:
-        check_number("alpha", self.alpha, 0, open_low=True)
-        check_number("population", self.population, 2)
+    alpha: Any = number(1.0, above=0)
+    population: Any = number(50.0, 2)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         total = stat.total

@@ -12,7 +12,8 @@ from jaxtyping import Array, Float
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, MeanOfCells, NeedsPrior, Ranker, choice, number
+from jaxrank.models.options import flag, number
+from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, MeanOfCells, NeedsPrior, Ranker
 from jaxrank.numerics.dirichlet import dirichlet_moments, prior_counts
 from jaxrank.numerics.status import Status
 
@@ -37,10 +38,10 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, MeanOfCells, ChecksData):
     """
 
     statistic: ClassVar[type] = Counts
-    w: Any = number(None)
-    quantile: Any = number(None)
-    prior: Any = number(None)
-    needs_R0: bool = choice(False)
+    w: Any = number(None, ndim=1)
+    quantile: Any = number(None, above=0, below=1)
+    prior: Any = number(None, 0, ndim=3)
+    needs_R0: bool = flag(False)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         origin, above, sd = self.moments(stat)
@@ -83,15 +84,11 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, MeanOfCells, ChecksData):
                 "pass R0, ints (M, D) or (L, M, D), or use bayes"
             )
         if self.w is not None:
-            w = np.asarray(self.w)
-            if w.ndim != 1 or not np.all(np.isfinite(w)):
-                raise OptionError(f"w must be one finite weight for each category, not {w.tolist()}")
-            if len(w) < data.n_categories:
+            size = np.size(self.w)
+            if size < data.n_categories:
                 raise OptionError(
-                    f"w has {len(w)} weights, but R has the {data.n_categories} categories 0..{data.n_categories - 1}"
+                    f"w has {size} weights, but R has the {data.n_categories} categories 0..{data.n_categories - 1}"
                 )
-        if self.quantile is not None and not np.all((np.asarray(self.quantile) > 0) & (np.asarray(self.quantile) < 1)):
-            raise OptionError(f"quantile={self.quantile} must lie between 0 and 1, ends excluded")
 
 
 ENTRIES = (

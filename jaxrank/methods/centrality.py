@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice, check_number
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.options import choice, number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, stationary_distribution
 from jaxrank.numerics.status import Status
@@ -37,14 +37,9 @@ class RankCentrality(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    ties: str = choice("half")
-    smoothing: Any = number(0.0)
-    teleport: Any = number(0.0)
-
-    def __check_init__(self) -> None:
-        check_choice("ties", self.ties, TIES)
-        check_number("smoothing", self.smoothing, 0)
-        check_number("teleport", self.teleport, 0, 1)
+    ties: str = choice("half", TIES)
+    smoothing: Any = number(0.0, 0)
+    teleport: Any = number(0.0, 0, 1)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         dtype = stat.wins.dtype

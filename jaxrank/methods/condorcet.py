@@ -10,9 +10,9 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice
+from jaxrank.models.options import choice
 from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import levels, reachability, strong_components
 from jaxrank.numerics.paths import widest_paths
 
@@ -34,10 +34,7 @@ class Schulze(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
-    tie_policy: str = choice("half")
-
-    def __check_init__(self) -> None:
-        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
+    tie_policy: str = choice("half", TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=self.tie_policy == "half")
@@ -65,12 +62,8 @@ class RankedPairs(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
-    strength: str = choice("margin")
-    tie_policy: str = choice("half")
-
-    def __check_init__(self) -> None:
-        check_choice("strength", self.strength, STRENGTHS)
-        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
+    strength: str = choice("margin", STRENGTHS)
+    tie_policy: str = choice("half", TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         by_votes = self.strength == "winning_votes"

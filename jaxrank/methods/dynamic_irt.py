@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts, Sequence
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
-from jaxrank.models.ranker import Entry, Explains, Ranker, choice, number
+from jaxrank.models.options import choice, count, number
+from jaxrank.models.ranker import Entry, Explains, Ranker
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
 from jaxrank.numerics.status import Status
@@ -39,12 +39,9 @@ class GrowthIRT(Ranker, Explains):
 
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
-    score: str = choice("initial")
-    slope_penalty: Any = number(0.01)
-    max_steps: int = choice(100)
-
-    def __check_init__(self) -> None:
-        _check_score(self.score)
+    score: str = choice("initial", SCORES)
+    slope_penalty: Any = number(0.01, above=0)
+    max_steps: int = count(100)
 
     def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
         n_trials = stat.outcomes.shape[0]
@@ -92,13 +89,10 @@ class StateSpaceIRT(Ranker):
 
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
-    score: str = choice("final")
-    smoothness: Any = number(1.0)
-    anchor: Any = number(0.001)
-    max_steps: int = choice(100)
-
-    def __check_init__(self) -> None:
-        _check_score(self.score)
+    score: str = choice("final", SCORES)
+    smoothness: Any = number(1.0, above=0)
+    anchor: Any = number(0.001, above=0)
+    max_steps: int = count(100)
 
     def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
         n_trials = stat.outcomes.shape[0]
@@ -118,11 +112,6 @@ class StateSpaceIRT(Ranker):
         }
         params = {"path": path, "difficulty": reported_difficulty(table, b)}
         return Fit(levels[self.score], found.status, found.steps, solver_resolution(path.reshape(-1)), params)
-
-
-def _check_score(score: str) -> None:
-    if score not in SCORES:
-        raise OptionError(f"score={score!r}; it must be one of {', '.join(SCORES)}")
 
 
 def _pooled(stat: Sequence, keep_extreme: bool) -> ItemTable:

@@ -11,9 +11,9 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice
+from jaxrank.models.options import choice, flag
 from jaxrank.models.preferences import Preferences, preferences, votes_fit
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.ranker import Entry, Ranker
 
 RANK_TIES = ("average", "max")
 
@@ -33,11 +33,8 @@ class Nanson(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
-    rank_ties: str = choice("average")
-    strict: bool = choice(False)
-
-    def __check_init__(self) -> None:
-        check_choice("rank_ties", self.rank_ties, RANK_TIES)
+    rank_ties: str = choice("average", RANK_TIES)
+    strict: bool = flag(False)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
@@ -66,10 +63,7 @@ class Baldwin(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
-    rank_ties: str = choice("average")
-
-    def __check_init__(self) -> None:
-        check_choice("rank_ties", self.rank_ties, RANK_TIES)
+    rank_ties: str = choice("average", RANK_TIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)

@@ -10,8 +10,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice, check_number
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.options import choice, count, number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -51,19 +51,12 @@ class Elo(RatingSystem, Ranker):
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
     fewest_lanes: ClassVar[int] = 16  # they fill the registers
-    K: Any = number(4.0)
+    K: Any = number(4.0, above=0)
     initial: Any = number(1500.0)
-    ties: str = choice("skip")
-    per_event: str = choice("mean")
-    order: str = choice("stream")
-    n_orders: int = choice(100)
-
-    def __check_init__(self) -> None:
-        check_choice("ties", self.ties, TIES)
-        check_choice("per_event", self.per_event, PER_EVENT)
-        check_choice("order", self.order, ORDERS)
-        check_number("K", self.K, 0, open_low=True)
-        check_number("n_orders", self.n_orders, 1)
+    ties: str = choice("skip", TIES)
+    per_event: str = choice("mean", PER_EVENT)
+    order: str = choice("stream", ORDERS)
+    n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
         (offset,), spread = rate(self, stat.outcomes, key)

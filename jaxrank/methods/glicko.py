@@ -11,8 +11,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice, check_number
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.models.options import choice, count, number
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -48,20 +48,12 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors):
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
     initial: Any = number(1500.0)
-    rd: Any = number(350.0)
-    c: Any = number(0.0)
-    rd_max: Any = number(350.0)
-    ties: str = choice("skip")
-    order: str = choice("stream")
-    n_orders: int = choice(100)
-
-    def __check_init__(self) -> None:
-        check_choice("ties", self.ties, TIES)
-        check_choice("order", self.order, ORDERS)
-        check_number("rd", self.rd, 0, open_low=True)
-        check_number("c", self.c, 0)
-        check_number("rd_max", self.rd_max, 0, open_low=True)
-        check_number("n_orders", self.n_orders, 1)
+    rd: Any = number(350.0, above=0)
+    c: Any = number(0.0, 0)
+    rd_max: Any = number(350.0, above=0)
+    ties: str = choice("skip", TIES)
+    order: str = choice("stream", ORDERS)
+    n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
         (offset, variance), spread = rate(self, stat.outcomes, key)

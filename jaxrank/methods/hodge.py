@@ -9,8 +9,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.options import check_choice, check_number
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.options import choice, number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.hodge import harmonic_part, potentials
 from jaxrank.numerics.status import Status
@@ -42,14 +42,9 @@ class HodgeRank(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    stat: str = choice("binary")
-    weights: str = choice("total")
-    epsilon: Any = number(0.5)
-
-    def __check_init__(self) -> None:
-        check_choice("stat", self.stat, STATS)
-        check_choice("weights", self.weights, WEIGHTS)
-        check_number("epsilon", self.epsilon, 0, open_low=True)
+    stat: str = choice("binary", STATS)
+    weights: str = choice("total", WEIGHTS)
+    epsilon: Any = number(0.5, above=0)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         total = stat.total

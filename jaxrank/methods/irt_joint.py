@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.joint import JointModel, fit_joint
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.table import explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.models.options import count, flag, number, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, Explains, Ranker, choice, number
+from jaxrank.models.ranker import Entry, Explains, Ranker
 from jaxrank.numerics.status import Status
 
 
@@ -41,11 +40,11 @@ class TwoParameter(Ranker, Explains):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    slope_penalty: Any = number(0.01)
-    n_starts: int = choice(3)
-    details: bool = choice(False)
-    max_steps: int = choice(300)
+    prior: Prior = part(Flat(), Prior, as_prior)
+    slope_penalty: Any = number(0.01, above=0)
+    n_starts: int = count(3, 1, 4)
+    details: bool = flag(False)
+    max_steps: int = count(300)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         model = JointModel(self.prior, self.slope_penalty, 0.0, False)
@@ -73,17 +72,13 @@ class ThreeParameter(Ranker, Explains):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    slope_penalty: Any = number(0.01)
-    guessing: Any = number(None)
-    guessing_penalty: Any = number(0.1)
-    n_starts: int = choice(3)
-    details: bool = choice(False)
-    max_steps: int = choice(300)
-
-    def __check_init__(self) -> None:
-        if self.guessing is not None and isinstance(self.guessing, float) and not 0 < self.guessing < 1:
-            raise OptionError(f"guessing={self.guessing} is not in (0, 1); None estimates it, and rasch_2pl has none")
+    prior: Prior = part(Flat(), Prior, as_prior)
+    slope_penalty: Any = number(0.01, above=0)
+    guessing: Any = number(None, above=0, below=1)
+    guessing_penalty: Any = number(0.1, 0)
+    n_starts: int = count(3, 1, 4)
+    details: bool = flag(False)
+    max_steps: int = count(300)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         model = JointModel(self.prior, self.slope_penalty, self.guessing_penalty, self.guessing is None, self.guessing)

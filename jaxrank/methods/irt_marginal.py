@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.marginal import MarginalModel, fit_marginal, item_covariance, posterior, posterior_quantile
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.table import item_table, reported_difficulty
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.models.options import check_number, count, flag, number, part
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
+
+
+def _normal(default: Any) -> Any:
+    """A field for a normal prior, (mean, standard deviation), or None for a flat one."""
+
+    def check(name: str, value: Any) -> None:
+        check_number(f"{name}[1], the standard deviation,", value[1], above=0)
+
+    return number(default, ndim=1, length=2, optional=True, check=check)
 
 
 class RaschMarginal(Ranker, HasStandardErrors):
@@ -44,13 +52,10 @@ class RaschMarginal(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    quadrature: Quadrature = eqx.field(default=AdaptiveGaussHermite())
-    quantile: Any = number(None)
-    details: bool = choice(False)
-    max_steps: int = choice(200)
-
-    def __check_init__(self) -> None:
-        _check_quantile(self.quantile)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
+    quantile: Any = number(None, above=0, below=1)
+    details: bool = flag(False)
+    max_steps: int = count(200)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         return _fit(MarginalModel(1, self.quadrature), stat, self.quantile, self.details, self.max_steps)
@@ -78,15 +83,12 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    quadrature: Quadrature = eqx.field(default=AdaptiveGaussHermite())
-    quantile: Any = number(None)
-    slope_prior: Any = number((0.0, 1.0))
-    intercept_prior: Any = number(None)
-    details: bool = choice(False)
-    max_steps: int = choice(200)
-
-    def __check_init__(self) -> None:
-        _check_quantile(self.quantile)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
+    quantile: Any = number(None, above=0, below=1)
+    slope_prior: Any = _normal((0.0, 1.0))
+    intercept_prior: Any = _normal(None)
+    details: bool = flag(False)
+    max_steps: int = count(200)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         model = MarginalModel(2, self.quadrature, (self.intercept_prior, self.slope_prior))
@@ -112,17 +114,14 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    quadrature: Quadrature = eqx.field(default=AdaptiveGaussHermite())
-    quantile: Any = number(None)
-    slope_prior: Any = number((0.0, 1.0))
-    intercept_prior: Any = number(None)
-    guessing_prior: Any = number((-1.3862943611198906, 0.5))
-    guessing: Any = number(None)
-    details: bool = choice(False)
-    max_steps: int = choice(300)
-
-    def __check_init__(self) -> None:
-        _check_quantile(self.quantile)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
+    quantile: Any = number(None, above=0, below=1)
+    slope_prior: Any = _normal((0.0, 1.0))
+    intercept_prior: Any = _normal(None)
+    guessing_prior: Any = _normal((-1.3862943611198906, 0.5))
+    guessing: Any = number(None, above=0, below=1)
+    details: bool = flag(False)
+    max_steps: int = count(300)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         depth = 3 if self.guessing is None else 2
@@ -132,11 +131,6 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         return fit.params["sd"]
-
-
-def _check_quantile(q: Any) -> None:
-    if q is not None and not hasattr(q, "aval") and not 0 < float(q) < 1:
-        raise OptionError(f"quantile={float(q)} is not in (0, 1)")
 
 
 def _fit(model: MarginalModel, stat: Counts, quantile: Any, details: bool, max_steps: int) -> Fit:

@@ -12,9 +12,9 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit, rounding_resolution
-from jaxrank.models.options import check_choice
+from jaxrank.models.options import choice, number
 from jaxrank.models.preferences import TIE_POLICIES, Preferences, preferences, votes_fit
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import levels
 from jaxrank.numerics.solve.linear_order import MAX_ITEMS, best_orders
 from jaxrank.numerics.solve.linear_order_host import all_best_orders, chain_levels
@@ -42,11 +42,8 @@ class KemenyYoung(Ranker):
 
     statistic: ClassVar[type] = Counts
     host: ClassVar[bool] = True
-    tie_policy: str = choice("half")
-    time_limit: Any = number(60.0)
-
-    def __check_init__(self) -> None:
-        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
+    tie_policy: str = choice("half", TIE_POLICIES)
+    time_limit: Any = number(60.0, above=0, optional=True)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = _preferences(stat)
@@ -84,10 +81,7 @@ class KemenyYoungSmall(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
-    tie_policy: str = choice("half")
-
-    def __check_init__(self) -> None:
-        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
+    tie_policy: str = choice("half", TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         n = stat.trials.shape[0]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import equinox as eqx
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Events
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
+from jaxrank.models.options import count, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
@@ -39,8 +38,8 @@ class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
 
     statistic: ClassVar[type] = Events
     binary: ClassVar[bool] = True
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    solver: Newton = eqx.field(default=Newton())
+    prior: Prior = part(Flat(), Prior, as_prior)
+    solver: Newton = part(Newton(), Newton)
 
     def problem(self, stat: Events) -> tuple[LuceLikelihood, Choices]:
         return LuceLikelihood(), choices(stat.outcomes, stat.weights)
@@ -77,13 +76,9 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
 
     statistic: ClassVar[type] = Events
     binary: ClassVar[bool] = True
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    max_tied: int | None = choice(None)
-    solver: Newton = eqx.field(default=Newton())
-
-    def __check_init__(self) -> None:
-        if self.max_tied is not None and self.max_tied < 1:
-            raise OptionError(f"max_tied={self.max_tied}; the largest tie order is 1 or more")
+    prior: Prior = part(Flat(), Prior, as_prior)
+    max_tied: int | None = count(None)
+    solver: Newton = part(Newton(), Newton)
 
     def problem(self, stat: Events) -> tuple[DavidsonLuceLikelihood, SetTotals]:
         n_orders = self._orders(stat)

@@ -12,10 +12,10 @@ import numpy as np
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
 from jaxrank.models.likelihood import maximise
-from jaxrank.models.options import check_number
+from jaxrank.models.options import count, number
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
 from jaxrank.models.priors import Gaussian
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.chains import ess_mean, r_hat
 from jaxrank.numerics.sampling import nuts
 from jaxrank.numerics.solve.newton import Newton
@@ -47,16 +47,10 @@ class BayesianMCMC(Ranker):
     statistic: ClassVar[type] = Pairs
     host: ClassVar[bool] = True
     stochastic: ClassVar[bool] = True
-    prior_var: Any = number(1.0)
-    n_samples: int = choice(5000)
-    burnin: int = choice(1000)
-    n_chains: int = choice(4)
-
-    def __check_init__(self) -> None:
-        check_number("prior_var", self.prior_var, 0, open_low=True)
-        check_number("n_samples", self.n_samples, 1)
-        check_number("burnin", self.burnin, 1)
-        check_number("n_chains", self.n_chains, 1)
+    prior_var: Any = number(1.0, above=0)
+    n_samples: int = count(5000, high=10**8)
+    burnin: int = count(1000, high=10**8)
+    n_chains: int = count(4, high=10**4)
 
     def __call__(self, stat: Pairs, *, key: Any = None) -> Fit:
         dtype = np.asarray(stat.wins).dtype

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit, solver_resolution
-from jaxrank.models.options import check_choice
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.options import choice
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.equilibrium import HIGHEST, max_entropy_equilibrium
 from jaxrank.numerics.status import Status
@@ -34,10 +34,7 @@ class Nash(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    score: str = choice("vs_equilibrium")
-
-    def __check_init__(self) -> None:
-        check_choice("score", self.score, SCORES)
+    score: str = choice("vs_equilibrium", SCORES)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         total = stat.total

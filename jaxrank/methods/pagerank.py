@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_number
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.options import flag, number
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, stationary_distribution
 from jaxrank.numerics.status import Status
 
@@ -34,11 +34,8 @@ class PageRank(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    damping: Any = number(0.85)
-    self_loops: bool = choice(False)
-
-    def __check_init__(self) -> None:
-        check_number("damping", self.damping, 0, 1, open_high=True)
+    damping: Any = number(0.85, 0, below=1)
+    self_loops: bool = flag(False)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         preference = stat.preference

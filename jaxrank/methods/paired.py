@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 
 from jaxrank.data.statistics import Pairs
+from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
-from jaxrank.models.pairs.fit import PairedModel, fit_paired
+from jaxrank.models.options import choice, number, part
+from jaxrank.models.pairs.fit import SEPARATION, PairedModel, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, Ranker, choice, number
+from jaxrank.models.ranker import ChecksData, Entry, Ranker
 from jaxrank.numerics.solve.newton import Newton
 
 
@@ -35,11 +37,11 @@ class BradleyTerry(Ranker, PairedModel):
     """
 
     statistic: ClassVar[type] = Pairs
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    ties: str = choice("drop")
-    pseudo: Any = number(None)
-    separation: str = choice("raise")
-    solver: Newton = eqx.field(default=Newton())
+    prior: Prior = part(Flat(), Prior, as_prior)
+    ties: str = choice("drop", ("drop", "half"))
+    pseudo: Any = number(None, 0)
+    separation: str = choice("raise", SEPARATION)
+    solver: Newton = part(Newton(), Newton)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -75,9 +77,9 @@ class Davidson(Ranker, PairedModel):
     """
 
     statistic: ClassVar[type] = Pairs
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    separation: str = choice("raise")
-    solver: Newton = eqx.field(default=Newton())
+    prior: Prior = part(Flat(), Prior, as_prior)
+    separation: str = choice("raise", SEPARATION)
+    solver: Newton = part(Newton(), Newton)
 
     @property
     def likelihood(self) -> DavidsonLikelihood:
@@ -90,7 +92,7 @@ class Davidson(Ranker, PairedModel):
         return fit_paired(self, stat)
 
 
-class RaoKupper(Ranker, PairedModel):
+class RaoKupper(Ranker, PairedModel, ChecksData):
     """Bradley-Terry strengths with ties: the Rao-Kupper threshold model.
 
     **Model** Pr(i > j) = pi_i / (pi_i + kappa pi_j), Pr(tie) = the rest, kappa >= 1 [raokupper1967].
@@ -105,14 +107,19 @@ class RaoKupper(Ranker, PairedModel):
     """
 
     statistic: ClassVar[type] = Pairs
-    tie_strength: Any = number(1.1)
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    separation: str = choice("raise")
-    solver: Newton = eqx.field(default=Newton())
+    tie_strength: Any = number(1.1, 1, optional=True)
+    prior: Prior = part(Flat(), Prior, as_prior)
+    separation: str = choice("raise", SEPARATION)
+    solver: Newton = part(Newton(), Newton)
 
     @property
     def likelihood(self) -> RaoKupperLikelihood:
         return RaoKupperLikelihood(self.tie_strength)
+
+    def check(self, data: Any) -> None:
+        fixed = self.tie_strength is not None and bool(np.all(np.asarray(self.tie_strength) == 1))
+        if fixed and np.any(np.asarray(Pairs.of(data).ties) > 0):
+            raise OptionError("tie_strength=1 says that nothing ever ties, and the data hold ties; use more, or None")
 
     def read(self, stat: Pairs) -> Pairs:
         return stat

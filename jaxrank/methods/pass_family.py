@@ -13,9 +13,10 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
+from jaxrank.errors import JaxrankWarning, UndefinedScoreError
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.ranker import ChecksData, Entry, MeanOfCells, Ranker, number
+from jaxrank.models.options import number
+from jaxrank.models.ranker import ChecksData, Entry, MeanOfCells, Ranker
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.status import Status
 
@@ -51,7 +52,7 @@ class PassAtK(TriesMetric):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
-    k: Any = number(2)
+    k: Any = number(2, 1, whole=True)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         return _mean_over_questions(self, stat)
@@ -77,7 +78,7 @@ class PassHatK(TriesMetric):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
-    k: Any = number(2)
+    k: Any = number(2, 1, whole=True)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         return _mean_over_questions(self, stat)
@@ -104,8 +105,8 @@ class GPassAtKTau(TriesMetric):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
-    k: Any = number(2)
-    tau: Any = number(0.7)
+    k: Any = number(2, 1, whole=True)
+    tau: Any = number(0.7, 0, 1)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         return _mean_over_questions(self, stat)
@@ -116,9 +117,6 @@ class GPassAtKTau(TriesMetric):
 
     def check(self, data: Any) -> None:
         _check_tries(self.k, data)
-        tau = np.asarray(self.tau)
-        if not np.all((tau >= 0) & (tau <= 1)):
-            raise OptionError(f"tau={tau} is not a share of the k tries; it must be in [0, 1]")
 
 
 class MGPassAtK(TriesMetric):
@@ -136,7 +134,7 @@ class MGPassAtK(TriesMetric):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
-    k: Any = number(2)
+    k: Any = number(2, 1, whole=True)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         return _mean_over_questions(self, stat)
@@ -167,11 +165,8 @@ def _mean_over_questions(metric: TriesMetric, stat: Counts) -> Fit:
 
 
 def _check_tries(k: Any, data: Any) -> None:
-    """Raise where k is not a whole number of 1 or more, or some question has fewer than k trials."""
-    k = np.asarray(k)
-    if not np.all((k >= 1) & (k == np.floor(k))):
-        raise OptionError(f"k={k} is not a number of tries; it must be a whole number of 1 or more")
-    most = int(k.max())
+    """Raise where some question has fewer than k trials."""
+    most = int(np.max(np.asarray(k)))
     trials = data.trials
     short = (trials > 0) & (trials < most)
     if short.any():

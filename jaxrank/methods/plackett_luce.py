@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
-from jaxrank.models.pairs.fit import PairedModel, assemble, determined, fit_paired, support
+from jaxrank.models.options import choice, part
+from jaxrank.models.pairs.fit import SEPARATION, PairedModel, assemble, determined, fit_paired, support
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.newton import Newton
 
@@ -38,15 +37,11 @@ class PlackettLuce(Ranker, PairedModel):
     """
 
     statistic: ClassVar[type] = Pairs
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    separation: str = choice("raise")
-    update: str = choice("newman")
-    mm: FixedPoint = eqx.field(default=FixedPoint())
-    solver: Newton = eqx.field(default=Newton())
-
-    def __check_init__(self) -> None:
-        if self.update not in ("newman", "hunter"):
-            raise OptionError(f'update={self.update!r}; it must be "newman" or "hunter"')
+    prior: Prior = part(Flat(), Prior, as_prior)
+    separation: str = choice("raise", SEPARATION)
+    update: str = choice("newman", ("newman", "hunter"))
+    mm: FixedPoint = part(FixedPoint(), FixedPoint)
+    solver: Newton = part(Newton(), Newton)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 from jaxtyping import Array, Float
 
 from jaxrank.data.order_statistic import Orders
 from jaxrank.data.rankings import Rankings
-from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
+from jaxrank.models.options import count, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, Ranker, choice
+from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
@@ -39,13 +39,9 @@ class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):
     """
 
     statistic: ClassVar[type] = Orders
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    max_tied: int | None = choice(None)
-    solver: Newton = eqx.field(default=Newton())
-
-    def __check_init__(self) -> None:
-        if self.max_tied is not None and self.max_tied < 1:
-            raise OptionError(f"max_tied={self.max_tied}; the largest tie order is 1 or more")
+    prior: Prior = part(Flat(), Prior, as_prior)
+    max_tied: int | None = count(None)
+    solver: Newton = part(Newton(), Newton)
 
     def check(self, data: Any) -> None:
         if not isinstance(data, Rankings):

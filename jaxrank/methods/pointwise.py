@@ -9,8 +9,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
+from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.ranker import Entry, HasStandardErrors, MeanOfCells, Ranker, choice, number
+from jaxrank.models.options import flag, number
+from jaxrank.models.ranker import Entry, HasStandardErrors, MeanOfCells, Ranker
 from jaxrank.numerics.dirichlet import dirichlet_moments
 from jaxrank.numerics.status import Status
 
@@ -29,7 +31,7 @@ class Average(Ranker, HasStandardErrors, MeanOfCells):
     """
 
     statistic: ClassVar[type] = Counts
-    pooled: bool = choice(False)
+    pooled: bool = flag(False)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         if self.pooled:
@@ -58,6 +60,12 @@ class Average(Ranker, HasStandardErrors, MeanOfCells):
         return jnp.sqrt(total_variance) / jnp.sum(stat.observed * weight, axis=-1)
 
 
+def _check_clip(name: str, value: Any) -> None:
+    low, high = np.asarray(value).tolist()
+    if not 0 < low <= high:
+        raise OptionError(f"{name}=({low:g}, {high:g}); the bounds must be above 0 and in rising order")
+
+
 class InverseDifficulty(Ranker):
     """Accuracy with each question weighted by the inverse of its pooled success rate.
 
@@ -73,7 +81,7 @@ class InverseDifficulty(Ranker):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    clip: Any = number((0.01, 0.99))
+    clip: Any = number((0.01, 0.99), 0, 1, ndim=1, length=2, check=_check_clip)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         low, high = jnp.asarray(self.clip, stat.categories.dtype)

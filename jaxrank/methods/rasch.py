@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
+from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.rasch import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.models.options import count, flag, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, Explains, HasStandardErrors, Ranker, choice
+from jaxrank.models.ranker import Entry, Explains, HasStandardErrors, Ranker
 from jaxrank.numerics.status import Status
 
 
@@ -42,10 +43,16 @@ class Rasch(Ranker, HasStandardErrors, Explains):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    prior: Prior = eqx.field(default=Flat(), converter=as_prior)
-    centred: bool = choice(True)
-    details: bool = choice(False)
-    max_steps: int = choice(100)
+    prior: Prior = part(Flat(), Prior, as_prior)
+    centred: bool = flag(True)
+    details: bool = flag(False)
+    max_steps: int = count(100)
+
+    def __check_init__(self) -> None:
+        if not self.centred and isinstance(self.prior, Prior) and not self.prior.proper:
+            raise OptionError(
+                "centred=False leaves the place of the difficulties to a prior, and there is none: use one"
+            )
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         table, status, separated = self._prepare(stat)

@@ -13,7 +13,8 @@ from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.irt.conditional import conditional_covariance, fit_conditional, weighted_likelihood_ability
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.table import conditional_existence, item_table, reported_difficulty
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice
+from jaxrank.models.options import count, flag
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.numerics.status import Status
 
 
@@ -37,8 +38,8 @@ class RaschConditional(Ranker, HasStandardErrors):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
-    details: bool = choice(False)
-    max_steps: int = choice(100)
+    details: bool = flag(False)
+    max_steps: int = count(100)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         table = item_table(stat, keep_extreme=False)

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.options import choice
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.status import Status
 
@@ -37,10 +37,7 @@ class SerialRank(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    comparison: str = choice("prob_diff")
-
-    def __check_init__(self) -> None:
-        check_choice("comparison", self.comparison, COMPARISONS)
+    comparison: str = choice("prob_diff", COMPARISONS)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         total = stat.total

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.options import flag
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, perron_vector, stationary_distribution
 from jaxrank.numerics.status import Status
@@ -32,7 +33,7 @@ class Spectral(Ranker):
     """
 
     statistic: ClassVar[type] = Pairs
-    keener: bool = choice(False)
+    keener: bool = flag(False)
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         total = stat.total

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, solver_resolution
-from jaxrank.models.options import check_number
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.models.options import count, number
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.numerics.status import Status
 
 _FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
@@ -40,15 +40,9 @@ class Thompson(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
-    n_samples: int | None = choice(10_000)
-    a: Any = number(1.0)
-    b: Any = number(1.0)
-
-    def __check_init__(self) -> None:
-        if self.n_samples is not None:
-            check_number("n_samples", self.n_samples, 1)
-        check_number("a", self.a, 0, open_low=True)
-        check_number("b", self.b, 0, open_low=True)
+    n_samples: int | None = count(10_000, high=10**8, optional=True)
+    a: Any = number(1.0, above=0)
+    b: Any = number(1.0, above=0)
 
     @property
     def stochastic(self) -> bool:

@@ -9,8 +9,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice, check_number
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker, choice, number
+from jaxrank.models.options import choice, count, number
+from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -48,22 +48,13 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors):
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
     mu: Any = number(25.0)
-    sigma: Any = number(25 / 3)
-    beta: Any = number(25 / 6)
-    tau: Any = number(25 / 300)
-    draw_margin: Any = number(0.0)
-    ties: str = choice("skip")
-    order: str = choice("stream")
-    n_orders: int = choice(100)
-
-    def __check_init__(self) -> None:
-        check_choice("ties", self.ties, TIES)
-        check_choice("order", self.order, ORDERS)
-        for name in ("sigma", "beta"):
-            check_number(name, getattr(self, name), 0, open_low=True)
-        for name in ("tau", "draw_margin"):
-            check_number(name, getattr(self, name), 0)
-        check_number("n_orders", self.n_orders, 1)
+    sigma: Any = number(25 / 3, above=0)
+    beta: Any = number(25 / 6, above=0)
+    tau: Any = number(25 / 300, 0)
+    draw_margin: Any = number(0.0, 0)
+    ties: str = choice("skip", TIES)
+    order: str = choice("stream", ORDERS)
+    n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
         (offset, variance), spread = rate(self, stat.outcomes, key)

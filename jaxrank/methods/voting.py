@@ -8,9 +8,9 @@ import jax.numpy as jnp
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice
+from jaxrank.models.options import choice
 from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
-from jaxrank.models.ranker import Entry, Ranker, choice
+from jaxrank.models.ranker import Entry, Ranker
 
 
 class Borda(Ranker):
@@ -89,12 +89,8 @@ class Minimax(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
-    variant: str = choice("margin")
-    tie_policy: str = choice("half")
-
-    def __check_init__(self) -> None:
-        check_choice("variant", self.variant, ("margin", "winning_votes"))
-        check_choice("tie_policy", self.tie_policy, TIE_POLICIES)
+    variant: str = choice("margin", ("margin", "winning_votes"))
+    tie_policy: str = choice("half", TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         by_votes = self.variant == "winning_votes"

@@ -1,31 +1,202 @@
-"""Checks of method options: words from a list, numbers in a range."""
+"""Options of methods and arguments of calls: what a value may be, and the one sentence where it is something else.
+
+A field of a ranker or a prior is made by `number`, `choice`, `count`, `flag` or `part`, which say what it may hold;
+`check_fields` holds a new object to that. Values under a JAX trace are taken as they are.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import numpy as np
 from jax.core import Tracer
 
 from jaxrank.errors import OptionError
 
+LARGEST = 1e9
+"""Largest size of a numeric option: its powers stay within float32."""
+SMALLEST = 1e-9
+"""Smallest option that must be above 0: its inverse powers stay within float32."""
+MOST = 2**31 - 1
 
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """`OptionError` where an option is not one of the allowed words."""
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}; it must be one of {', '.join(map(repr, allowed))}")
+
+def number(
+    default: Any = None,
+    low: float = -LARGEST,
+    high: float = LARGEST,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    optional: bool | None = None,
+    whole: bool = False,
+    ndim: int | tuple[int, ...] = 0,
+    length: int | None = None,
+    check: Callable[[str, Any], None] | None = None,
+    converter: Callable[[Any], Any] | None = None,
+) -> Any:
+    """A field for a numeric option: kept as a NumPy array, so that it is traced and a sweep does not compile again.
+
+    **low**, **high**: its range, ends included; **above**, **below**: ends excluded.  **optional**: whether None is a
+    value, by default where it is the default.  **whole**: whole numbers only.  **ndim**: axes that it may have, and
+    **length** of the last.  **check**: a check of name and value after these.
+    """
+    none = default is None if optional is None else optional
+
+    def checked(name: str, value: Any) -> None:
+        if value is None and none:
+            return
+        check_number(name, value, low, high, above=above, below=below, whole=whole, ndim=ndim, length=length)
+        if check is not None and not isinstance(value, Tracer):
+            check(name, value)
+
+    return eqx.field(default=default, converter=converter or as_number, metadata={"check": checked})
+
+
+def choice(default: str, allowed: tuple[str, ...]) -> Any:
+    """A field for an option that selects code by a word: static."""
+    return _static(default, lambda name, value: check_choice(name, value, allowed))
+
+
+def count(default: int | None, low: int = 1, high: int = MOST, *, optional: bool | None = None) -> Any:
+    """A field for a whole number that sets a shape or a limit: static. None is a value where it is the default, or
+    where ``optional`` says so."""
+    none = default is None if optional is None else optional
+
+    def checked(name: str, value: Any) -> None:
+        if value is not None or not none:
+            check_count(name, value, low, high)
+
+    return _static(default, checked)
+
+
+def flag(default: bool) -> Any:
+    """A field for an option that is True or False: static."""
+    return _static(default, check_flag)
+
+
+def part(default: Any, kind: type, converter: Callable[[Any], Any] | None = None) -> Any:
+    """A field for an object, a solver or a prior, of one class."""
+
+    def checked(name: str, value: Any) -> None:
+        if not isinstance(value, kind):
+            raise OptionError(f"{name}={shown(value)}; it must be a {kind.__name__} of {kind.__module__}")
+
+    more = {} if converter is None else {"converter": converter}
+    return eqx.field(default=default, metadata={"check": checked}, **more)
+
+
+def _static(default: Any, check: Callable[[str, Any], None]) -> Any:
+    return eqx.field(default=default, static=True, converter=_hashable, metadata={"check": check})
+
+
+class _Array(NamedTuple):
+    """An array given where none can be, kept for the message: as a static field it could not be hashed."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
+    return _Array(shown(value)) if isinstance(value, np.ndarray | np.generic | jax.Array) else value
+
+
+def check_fields(module: Any) -> None:
+    """`OptionError` for the first field of a new object that holds what its maker does not allow."""
+    for field in dataclasses.fields(module):
+        if "check" in field.metadata:
+            field.metadata["check"](field.name, getattr(module, field.name))
+
+
+def as_number(value: Any) -> Any:
+    """A number or an array of numbers as a float array; anything else as it is, for the check to name it."""
+    if value is None or isinstance(value, jax.Array):
+        return value
+    array = _numbers(value)
+    return value if array is None else array
 
 
 def check_number(
-    name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False, open_high: bool = False
+    name: str,
+    value: Any,
+    low: float = -LARGEST,
+    high: float = LARGEST,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    whole: bool = False,
+    ndim: int | tuple[int, ...] = 0,
+    length: int | None = None,
 ) -> None:
-    """`OptionError` where a number, if its value is known, lies outside the interval from low to high."""
-    if isinstance(value, Tracer) or not isinstance(value, int | float | np.ndarray | np.number | jax.Array):
+    """`OptionError` unless a value is a number in a range, or an array of such with as many axes as ``ndim`` says."""
+    if isinstance(value, Tracer):
         return
-    v = np.asarray(value)
-    inside = np.isfinite(v) & ((v > low) if open_low else (v >= low)) & ((v < high) if open_high else (v <= high))
-    if not np.all(inside):
-        lower = f"{'above' if open_low else 'at least'} {low:g}"
-        upper = f" and {'below' if open_high else 'at most'} {high:g}" if np.isfinite(high) else ""
-        raise OptionError(f"{name}={v.tolist()}; it must be finite, {lower}{upper}")
+    axes = (ndim,) if isinstance(ndim, int) else ndim
+    array = _numbers(value)
+    right = array is not None and array.ndim in axes and (length is None or array.shape[-1:] == (length,))
+    if right and array is not None:
+        inside = np.isfinite(array) & (np.abs(array) <= LARGEST)
+        inside &= (array >= low) & (array <= high)
+        if above is not None:
+            inside &= (array > above) & (array - above >= SMALLEST)
+        if below is not None:
+            inside &= array < below
+        if whole:
+            inside &= array == np.round(array)
+        if bool(np.all(inside)):
+            return
+    noun = "whole number" if whole else "number"
+    if array is not None and not np.all(np.isfinite(array)):
+        noun = f"finite {noun}"
+    what = f"a {noun}" if 0 in axes else f"{length} {noun}s" if length else f"an array of {noun}s"
+    lower = f"above {above:g}" if above is not None else f"{low:g} or more" if low > -LARGEST else ""
+    upper = f"below {below:g}" if below is not None else f"at most {high:g}"
+    if below is None and high >= LARGEST and not _beyond(array):
+        upper = ""
+    bounds = " and ".join(filter(None, (lower, upper)))
+    raise OptionError(f"{name}={shown(value)}; it must be {what}{', ' if bounds else ''}{bounds}")
+
+
+def check_count(name: str, value: Any, low: int = 1, high: int = MOST) -> None:
+    """`OptionError` unless a value is a Python or NumPy integer from ``low`` to ``high``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        upper = f" and at most {high}" if isinstance(value, int | np.integer) and value > high else ""
+        raise OptionError(f"{name}={shown(value)}; it must be a whole number of {low} or more{upper}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """`OptionError` unless a value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name}={shown(value)}; it must be True or False")
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """`OptionError` unless a value is one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise OptionError(f"{name}={shown(value)}; it must be one of {', '.join(map(repr, allowed))}")
+
+
+def shown(value: Any) -> str:
+    """A value for a message: arrays as lists, and no more than a line of it."""
+    text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic | jax.Array) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _numbers(value: Any) -> np.ndarray | None:
+    """The value as a float array, or None where it is not made of numbers."""
+    try:
+        array = np.asarray(value)
+        return array.astype(float) if array.dtype.kind in "iuf" else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _beyond(array: np.ndarray | None) -> bool:
+    return array is not None and bool(np.any(np.abs(array) > LARGEST))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.errors import OptionError
-from jaxrank.models.ranker import number
+from jaxrank.models.options import as_number, check_fields, check_number, number, shown
 
 
 class Prior(eqx.Module):
@@ -20,6 +20,18 @@ class Prior(eqx.Module):
     ``proper`` is False where the penalty alone does not make the optimum finite. ``smoothings`` are the widths of the
     successive problems that a prior with a kink is solved by; (0,) where the penalty is smooth.
     """
+
+    def __check_init__(self) -> None:
+        check_fields(self)
+
+    def check_models(self, n_models: int) -> None:
+        """`OptionError` where a hyper-parameter has one value for each of another number of models."""
+        for name, value in vars(self).items():
+            if np.ndim(value) == 1 and np.shape(value)[0] not in (1, n_models):
+                raise OptionError(
+                    f"{name} of the prior {type(self).__name__} has {np.shape(value)[0]} values; it needs one, or one "
+                    f"for each of the {n_models} models"
+                )
 
     @property
     def proper(self) -> bool:
@@ -62,11 +74,8 @@ class Flat(Prior):
 class Gaussian(Prior):
     """Normal: sum (t - mean)^2 / (2 var); ``mean`` a number or (L,), ``var`` > 0."""
 
-    mean: Any = number(0.0)
-    var: Any = number(1.0)
-
-    def __check_init__(self) -> None:
-        _positive(self.var, "Gaussian", "var")
+    mean: Any = number(0.0, ndim=(0, 1))
+    var: Any = number(1.0, above=0, ndim=(0, 1))
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
         return jnp.sum((t - _like(self.mean, t)) ** 2 / (2 * _like(self.var, t)), axis=0)
@@ -85,11 +94,8 @@ class Laplace(Prior):
     less than w.
     """
 
-    loc: Any = number(0.0)
-    scale: Any = number(1.0)
-
-    def __check_init__(self) -> None:
-        _positive(self.scale, "Laplace", "scale")
+    loc: Any = number(0.0, ndim=(0, 1))
+    scale: Any = number(1.0, above=0, ndim=(0, 1))
 
     @property
     def smoothings(self) -> tuple[float, ...]:
@@ -118,11 +124,8 @@ class Cauchy(Prior):
     the likelihood's log-odds is returned.
     """
 
-    loc: Any = number(0.0)
-    scale: Any = number(1.0)
-
-    def __check_init__(self) -> None:
-        _positive(self.scale, "Cauchy", "scale")
+    loc: Any = number(0.0, ndim=(0, 1))
+    scale: Any = number(1.0, above=0, ndim=(0, 1))
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
         return jnp.sum(jnp.log1p(self._z(t) ** 2), axis=0)
@@ -149,11 +152,15 @@ class Empirical(Prior):
     **R0**: outcomes 0 and 1, (L, D) or (L, M, D), missing cells NaN or -1.
     """
 
-    mean: Any
-    var: Any
+    mean: Any = number(0.0, ndim=1)
+    var: Any = number(1.0, above=0, ndim=(0, 1))
 
     def __init__(self, R0: Any, var: float = 1.0, eps: float = 1e-6) -> None:
-        r0 = np.asarray(R0, float)
+        check_number("eps", eps, above=0, below=0.5)
+        try:
+            r0 = np.asarray(R0, float)
+        except (TypeError, ValueError):
+            raise OptionError("R0 of Empirical must be an array of outcomes 0, 1 and missing (NaN or -1)") from None
         if r0.ndim not in (2, 3):
             raise OptionError(
                 f"R0 has shape {r0.shape}; Empirical needs (models, trials) or (models, questions, trials)"
@@ -168,8 +175,7 @@ class Empirical(Prior):
         accuracy = np.clip(accuracy, eps, 1 - eps)
         logit = np.log(accuracy / (1 - accuracy))
         self.mean = logit - logit.mean()
-        self.var = np.asarray(var, float)
-        _positive(self.var, "Empirical", "var")
+        self.var = as_number(var)
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
         return jnp.sum((t - _like(self.mean, t)) ** 2 / (2 * _like(self.var, t)), axis=0)
@@ -188,11 +194,10 @@ def as_prior(value: Any) -> Prior:
     if value is None:
         return Flat()
     try:
-        return Gaussian(0.0, float(value))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, OptionError):
-            raise
-        raise OptionError(f"prior={value!r} is neither a jaxrank.priors prior nor a variance") from None
+        check_number("prior", value, above=0)
+    except OptionError:
+        raise OptionError(f"prior={shown(value)} is neither a jaxrank.priors prior nor a variance above 0") from None
+    return Gaussian(0.0, value)
 
 
 def _like(value: Any, t: Array) -> Array:
@@ -200,8 +205,3 @@ def _like(value: Any, t: Array) -> Array:
     lanes)."""
     value = jnp.asarray(value, t.dtype)
     return value if value.ndim == t.ndim else value[None]
-
-
-def _positive(value: Any, owner: str, name: str) -> None:
-    if isinstance(value, np.ndarray) and not (np.all(np.isfinite(value)) and np.all(value > 0)):
-        raise OptionError(f"{owner} needs {name} > 0, not {value}")

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
+from jaxrank.models.options import check_fields
 
 
 class Ranker(eqx.Module):
@@ -25,7 +24,8 @@ class Ranker(eqx.Module):
     **fractional**: True where fractional (Dirichlet) weights make sense.
     **stochastic**: True where it draws random numbers and needs ``key``.
 
-    Numeric options are array fields (``number(default)``); choices and shapes are static (``choice(default)``).
+    Options are fields made by `jaxrank.models.options`: numbers are arrays, which a sweep does not compile again;
+    words, counts and flags are static. What a field may hold is checked when a ranker is made (`OptionError`).
     """
 
     statistic: ClassVar[type]
@@ -33,6 +33,9 @@ class Ranker(eqx.Module):
     binary: ClassVar[bool] = False
     fractional: ClassVar[bool] = True
     stochastic: ClassVar[bool] = False
+
+    def __check_init__(self) -> None:
+        check_fields(self)
 
     @abc.abstractmethod
     def __call__(self, stat: Any, *, key: Any = None) -> Fit:
@@ -96,25 +99,6 @@ class Explains(eqx.Module):
     @abc.abstractmethod
     def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         """Who is to blame for the status of a fit, and the remedy; an empty string where there is nothing to add."""
-
-
-def number(default: Any = None, **kwargs: Any) -> Any:
-    """A numeric option: kept as a NumPy array, so that it is traced and a sweep does not compile again."""
-    return eqx.field(default=default, converter=_as_number, **kwargs)
-
-
-def _as_number(value: Any) -> Any:
-    if value is None or isinstance(value, jax.Array):
-        return value
-    try:
-        return np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise OptionError(f"{value!r} is not a number or an array of numbers, as the option needs") from None
-
-
-def choice(default: Any, **kwargs: Any) -> Any:
-    """An option that selects code or a shape: static, hashable."""
-    return eqx.field(default=default, static=True, **kwargs)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from jaxrank.data.placement import spread
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.readers import from_frame, is_frame
 from jaxrank.data.responses import Responses
-from jaxrank.data.statistics import Counts
+from jaxrank.data.statistics import Counts, Pairs
 from jaxrank.errors import (
     ConvergenceError,
     DataError,
@@ -32,11 +32,14 @@ from jaxrank.errors import (
 )
 from jaxrank.methods import catalogue
 from jaxrank.models.fit import Fit
+from jaxrank.models.options import check_choice
+from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import ChecksData, NeedsPrior, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
 
+PAIRINGS = ("aligned", "all")
 _ERRORS = {
     Status.MAX_STEPS: ConvergenceError,
     Status.NO_FINITE_OPTIMUM: NoFiniteOptimumError,
@@ -78,10 +81,10 @@ def fit(
     >>> fit.ranks.tolist()
     [1, 2]
     """
-    if on_failure not in ("raise", "return"):
-        raise OptionError(f'on_failure={on_failure!r}; it must be "raise" or "return"')
+    check_choice("on_failure", on_failure, ("raise", "return"))
     data = as_data(data)
     ranker = prepare(method, data, R0, options)
+    check_pairing(ranker, data, pairing, method_name(method))
     with precision(dtype):
         stat = read_statistic(ranker, data, pairing)
         raw = run(ranker, stat, as_key(seed) if ranker.stochastic else None)
@@ -105,10 +108,20 @@ def method_name(method: str | Ranker) -> str:
     return method if isinstance(method, str) else type(method).__name__
 
 
+def check_pairing(ranker: Ranker, data: Any, pairing: str, name: str) -> None:
+    """`OptionError` where ``pairing`` is unknown, or asks for what a method or the data do not have."""
+    check_choice("pairing", pairing, PAIRINGS)
+    if pairing == "aligned":
+        return
+    if ranker.statistic is not Pairs:
+        raise OptionError(f"pairing={pairing!r} is about methods that read pairs; {name} reads {ranker.statistic.name}")
+    if not isinstance(data, Responses):
+        raise OptionError(f"pairing={pairing!r} is about trials of questions; battles and ordered lists have none")
+
+
 def read_statistic(ranker: Ranker, data: Responses | Comparisons, pairing: str = "aligned") -> Any:
     """The statistic that a ranker reads, from whole data."""
-    if pairing not in ("aligned", "all"):
-        raise OptionError(f'pairing={pairing!r}; it must be "aligned" or "all"')
+    check_choice("pairing", pairing, PAIRINGS)
     return ranker.statistic.of(data, pairing=pairing)
 
 
@@ -143,6 +156,9 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
         ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
     elif R0 is not None:
         raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
+    prior = getattr(ranker, "prior", None)
+    if isinstance(prior, Prior):
+        prior.check_models(len(data.models))
     if isinstance(ranker, ChecksData):
         ranker.check(data)
     return cast(Ranker, ranker)

@@ -13,7 +13,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Pairs
-from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
@@ -52,10 +51,6 @@ class PairedModel(Explains, HasStandardErrors, StartsNear):
     def near(self, stat: Pairs, fit: Fit) -> PairedModel:
         """With "extend", where groups of models have optima of their own, this model."""
         return self if self.separation == "extend" else begin_near(self, _near(self, stat, fit), fit)
-
-    def __check_init__(self) -> None:
-        if self.separation not in SEPARATION:
-            raise OptionError(f"separation={self.separation!r}; it must be one of {', '.join(SEPARATION)}")
 
 
 class Support(eqx.Module):

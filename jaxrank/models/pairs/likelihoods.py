@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.likelihood import Likelihood, identity
-from jaxrank.models.ranker import number
+from jaxrank.models.options import number
 from jaxrank.numerics.solve.lanes import lanes
 
 

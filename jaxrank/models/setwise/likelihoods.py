@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.statistics import HIGHEST, Events
 from jaxrank.models.likelihood import Likelihood
-from jaxrank.models.ranker import choice
+from jaxrank.models.options import count
 from jaxrank.models.setwise.choices import Choices, SetTotals, rejected_together
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric, n_nodes
 
@@ -80,7 +80,7 @@ class DavidsonLuceLikelihood(Likelihood):
     """
 
     statistic: ClassVar[type] = Events
-    n_orders: int = choice(1)
+    n_orders: int = count(1)
 
     @property
     def n_extra(self) -> int:

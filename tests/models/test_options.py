@@ -1,0 +1,147 @@
+"""Every option of every method refuses what it cannot mean, by a sentence that names it (interface 21, numerics 2)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.errors import JaxrankError, OptionError
+from jaxrank.methods.catalogue import entries
+from jaxrank.studies.fit import as_key, prepare, read_statistic
+from tests.problems import graded
+
+WRONG = {
+    "None": None,
+    "a word": "nonsense",
+    "no word": "",
+    "bytes": b"half",
+    "True": True,
+    "0": 0,
+    "-1": -1,
+    "-1.5": -1.5,
+    "1.5": 1.5,
+    "NaN": float("nan"),
+    "infinite": float("inf"),
+    "1e300": 1e300,
+    "1e-300": 1e-300,
+    "a huge integer": 10**400,
+    "a long": 2**40,
+    "complex": 1j,
+    "a list": [1, 2, 3],
+    "an array": np.full(7, 0.5),
+    "a matrix": np.ones((2, 2)),
+    "ragged": [[1], [2, 3]],
+    "empty": [],
+    "NaNs": jnp.full(2, jnp.nan),
+    "a falling pair": (0.99, 0.01),
+    "a pair with -1": (0, -1),
+    "a mapping": {"x": 1.0},
+    "an object": object(),
+    "a class": dict,
+    "a date": np.datetime64("2024-01-01"),
+}
+BY_CLASS = {type(e.ranker()): e.name for e in entries().values()}
+DATA = {
+    "orders": jr.Rankings([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]),
+    "responses": jr.Responses(graded()),
+}
+
+
+def fields(name: str) -> list[str]:
+    return [f.name for f in dataclasses.fields(entries()[name].ranker())]
+
+
+def refused(name: str, option: str, value) -> bool:
+    """Whether an option refuses a value; `AssertionError` where it does so by a raw exception or without its name."""
+    said = None
+    try:
+        entries()[name].ranker(**{option: value})
+    except OptionError as error:
+        said = str(error)
+    assert said is None or (said.startswith(option) and "\n" not in said), (name, option, value, said)
+    return said is not None
+
+
+@pytest.mark.parametrize("name", entries())
+def test_wrong_values_are_refused_by_name(name, record_property):
+    """No raw exception, whatever the value; the number of refusals is in the report."""
+    n_refused = sum(refused(name, option, value) for option in fields(name) for value in WRONG.values())
+    record_property("refused", f"{n_refused} of {len(fields(name)) * len(WRONG)}")
+    for option in fields(name):
+        for always in ("a word", "bytes", "NaN", "infinite", "complex", "ragged", "an object", "a class", "a date"):
+            assert refused(name, option, WRONG[always]), (option, always)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in BY_CLASS.values()])
+def test_values_that_are_taken_can_be_run(name):
+    """What is not refused is traced on data: it ends in a fit, or in a sentence."""
+    ranker = entries()[name].ranker()
+    data = DATA["orders" if ranker.statistic.name == "orders" else "responses"]
+    stat = read_statistic(ranker, data)
+    for option in fields(name):
+        for value in WRONG.values():
+            if refused(name, option, value):
+                continue
+            try:
+                made = prepare(name, data, None, {option: value})
+            except JaxrankError:
+                continue
+            if not made.host and not (option.startswith("n_") and value is not None and value > 10**4):
+                jax.eval_shape(lambda s, r=made: r(s, key=as_key(0) if r.stochastic else None), stat)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "says"),
+    [
+        ("bradley_terry", {"ties": "haf"}, "'drop', 'half'"),
+        ("bradley_terry", {"pseudo": -1}, "0 or more"),
+        ("rao_kupper", {"tie_strength": 0.5}, "1 or more"),
+        ("rao_kupper", {"tie_strength": 1}, "nothing ever ties"),
+        ("inverse_difficulty", {"clip": (0.99, 0.01)}, "rising order"),
+        ("inverse_difficulty", {"clip": (0.1, 0.2, 0.3)}, "2 numbers"),
+        ("mml_2pl", {"slope_prior": (0, -1)}, "standard deviation"),
+        ("dynamic_irt_state_space", {"anchor": 0}, "above 0"),
+        ("rasch_3pl", {"guessing": 1.5}, "below 1"),
+        ("mml_3pl", {"guessing": 1.5}, "below 1"),
+        ("rasch_mml", {"quadrature": 21}, "Quadrature"),
+        ("rasch", {"centred": False}, "prior"),
+        ("bradley_terry_map", {"prior": jr.priors.Gaussian([0.0, 1.0], 1.0)}, "2 values"),
+        ("bradley_terry_map", {"prior": -1}, "variance above 0"),
+        ("bradley_terry_luce", {"pairing": "all"}, "pairing"),
+        ("avg", {"pairing": "all"}, "pairing"),
+    ],
+)
+def test_known_holes(method, options, says):
+    """Numerics, section 2: each of these was accepted without a word."""
+    with pytest.raises(OptionError, match=says):
+        jr.fit(graded(), method, **options)
+
+
+@pytest.mark.parametrize("make", [jr.priors.Gaussian, jr.priors.Laplace, jr.priors.Cauchy])
+def test_priors_refuse_wrong_values(make):
+    names = [f.name for f in dataclasses.fields(make)]
+    for name in names:
+        for kind in ("a word", "NaN", "infinite", "1e300", "a matrix", "ragged", "an object", "None"):
+            with pytest.raises(OptionError, match=f"^{name}="):
+                make(**{name: WRONG[kind]})
+        if name in ("var", "scale"):
+            with pytest.raises(OptionError, match="above 0"):
+                make(**{name: 0})
+
+
+def test_every_option_says_what_it_may_hold():
+    """A new option without a check fails here."""
+    for cls in BY_CLASS:
+        for field in dataclasses.fields(cls):
+            assert "check" in field.metadata, (cls.__name__, field.name)
+
+
+def test_values_under_a_trace_are_taken_as_they_are():
+    ks = jnp.asarray([1.0, 2.0])
+    scores = jax.vmap(lambda k: jr.methods.PassAtK(k=k)(read_statistic(jr.methods.PassAtK(), DATA["responses"])).scores)
+    assert scores(ks).shape == (2, 5)
