@@ -6,7 +6,9 @@ import ast
 import functools
 import inspect
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,7 @@ from jaxrank.cli.runtime import say
 from jaxrank.data import datasets
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.responses import Responses
-from jaxrank.errors import OptionError
+from jaxrank.errors import JaxrankError, OptionError
 
 READING = "Reading the file"
 
@@ -56,6 +58,18 @@ _READING: dict[str, tuple[Any, Any]] = {
     ),
     "trial_column": (Annotated[str | None, typer.Option(help="Column of the trial.", rich_help_panel=READING)], None),
     "score_column": (Annotated[str | None, typer.Option(help="Column of the score.", rich_help_panel=READING)], None),
+    **{
+        f"{role}_column": (
+            Annotated[str | None, typer.Option(help=f"Battles: column of {what}.", rich_help_panel=READING)],
+            None,
+        )
+        for role, what in (
+            ("model_a", "the first model"),
+            ("model_b", "the second model"),
+            ("winner", "the winner"),
+            ("count", "the number of battles that a row stands for"),
+        )
+    },
     "levels": (
         Annotated[
             str | None, typer.Option(help="The distinct scores in ascending order: 0,0.5,1", rich_help_panel=READING)
@@ -113,6 +127,10 @@ def read_data(
     question_column: str | None = None,
     trial_column: str | None = None,
     score_column: str | None = None,
+    model_a_column: str | None = None,
+    model_b_column: str | None = None,
+    winner_column: str | None = None,
+    count_column: str | None = None,
     levels: str | None = None,
     threshold: float | None = None,
     file_format: str | None = None,
@@ -125,30 +143,60 @@ def read_data(
         from jaxrank.data.readers import read
 
         others = _other_options(read, parse_options(list(read_options)))
-        data = read(
-            files[0] if len(files) == 1 else files,
-            format=file_format,
-            model=others.pop("model", model_column),
-            question=question_column,
-            trial=trial_column,
-            score=score_column,
-            levels=None if levels is None else parse_numbers("--levels", levels),
-            threshold=threshold,
-            **others,
-        )
+        columns = {
+            "model": others.pop("model", model_column),
+            "question": question_column,
+            "trial": trial_column,
+            "score": score_column,
+            "model_a": model_a_column,
+            "model_b": model_b_column,
+            "winner": winner_column,
+            "count": count_column,
+        }
+        with in_flags():
+            data = read(
+                files[0] if len(files) == 1 else files,
+                format=file_format,
+                levels=None if levels is None else parse_numbers("--levels", levels),
+                threshold=threshold,
+                **columns,
+                **others,
+            )
     for note in data.notes:
-        say(f"note: {note}")
+        say(f"note: {as_flags(note)}")
     return data
 
 
 def _other_options(read: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Options of ``read`` that have no argument of their own on the command line."""
-    own = ("path", "format", "question", "trial", "score", "levels", "threshold")
+    own = ("path", "format", *COLUMNS[1:], "levels", "threshold")
     known = [name for name in inspect.signature(read).parameters if name not in own]
     for name in options:
         if name not in known:
             raise OptionError(f"--read {name}=...: there is no such option; there are {', '.join(known)}")
     return options
+
+
+COLUMNS = ("model", "question", "trial", "score", "model_a", "model_b", "winner", "count")
+"""Options of ``read`` that name columns, here ``--model-column`` and so on."""
+
+
+@contextmanager
+def in_flags() -> Iterator[None]:
+    """Errors of ``read`` name its options as the command line spells them."""
+    try:
+        yield
+    except JaxrankError as error:
+        raise type(error)(as_flags(str(error))) from None
+
+
+def as_flags(text: str) -> str:
+    """A message of ``read`` with its options spelled as flags: ``model=...`` is ``--model-column ...``."""
+    text = re.sub(rf"\b({'|'.join(COLUMNS)})=\.\.\.", lambda m: f"--{m[1].replace('_', '-')}-column ...", text)
+    text = re.sub(r"\b(array|scorer|metric|filter|rescore|questions|n)=\.\.\.", r"--read \1=...", text)
+    text = re.sub(r"\b(winner_as|model)=(?=[\"'])", r"--read \1=", text)
+    text = text.replace("format=...", "--file-format ...").replace("levels=(0, 0.5, 1)", "--levels 0,0.5,1")
+    return re.sub(r"\bthreshold=([\d.]+)", r"--threshold \1", text)
 
 
 def parse_numbers(option: str, text: str) -> tuple[float, ...]:

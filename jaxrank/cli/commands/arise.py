@@ -36,9 +36,12 @@ def arise(
     from jaxrank.evaluation.scaling.frames import dense
 
     check_out(out)
-    frame = read_frame(file)
-    if model_column not in frame.columns:
-        raise DataError(f"no column {model_column!r}; the columns are {', '.join(map(str, frame.columns))}")
+    frame = read_frame(
+        file,
+        names={"model": model_column, "question": question_column},
+        ordered={"level": level_column, "trial": trial_column},
+        numbers={"correct": correct_column, "tokens": tokens_column},
+    )
     axes = {"sample": question_column, "level": level_column, "trial": trial_column}
     rows = []
     for name, part in frame.groupby(model_column, sort=True):

@@ -38,7 +38,13 @@ def judges(
 
     check_out(out)
     axes = {"judge": judge_column, "candidate": candidate_column, "question": question_column}
-    arrays, labels = dense(read_frame(file), axes, {"score": score_column})
+    frame = read_frame(
+        file,
+        names={"judge": judge_column, "candidate": candidate_column, "question": question_column},
+        ordered={},
+        numbers={"score": score_column},
+    )
+    arrays, labels = dense(frame, axes, {"score": score_column})
     lowest = np.nanmin(arrays["score"])
     scores = np.where(np.isnan(arrays["score"]), -1, arrays["score"] - lowest)
     if lowest != 0:

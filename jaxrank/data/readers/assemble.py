@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.outcomes import MAX_CATEGORY, MAX_CELLS
-from jaxrank.data.readers.columns import Column, score_of
+from jaxrank.data.readers.columns import Column, score_of, shown
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError
+
+LOW = "{} {} of -1 are scores, below the threshold; where they mean missing, leave them empty"
 
 
 def row_number(row: int) -> str:
@@ -45,8 +47,8 @@ def assemble(
     if n_rows == 0:
         raise DataError(f"{where}there are no rows")
     for name, column in zip(names, (model, question), strict=False):
-        _refuse_empty(column, name, where, place)
-    scores = _scores(score, names[3], levels, threshold, where, place)
+        check_names(column, name, where, place)
+    scores = _scores(score, names[3], levels, threshold, notes, where, place)
     i, models = _named(model)
     m, questions = _named(question)
     observed = ~np.isnan(scores)
@@ -88,14 +90,22 @@ def check_scale(levels: Any, threshold: Any) -> None:
         raise OptionError(f"levels={levels!r}, threshold={threshold!r}; they must be finite numbers")
 
 
-def _refuse_empty(column: Column, name: str, where: str, place: Callable[[int], str]) -> None:
+def check_names(column: Column, name: str, where: str, place: Callable[[int], str]) -> None:
+    """`DataError` for rows whose name is absent, empty, or no text that could be shown."""
     if (column.codes < 0).any():
         row = int(np.argmax(column.codes < 0))
         raise DataError(f"{where}{place(row)}, column {name!r}: empty ({int((column.codes < 0).sum())} such rows)")
     for c, v in enumerate(column.values):
-        if str(v).strip() == "":
+        text = str(v)
+        odd = (
+            text.strip() == ""
+            or "\0" in text
+            or (not text.isascii() and any("\ud800" <= ch <= "\udfff" for ch in text))
+        )
+        if odd and (column.codes == c).any():
+            what = "empty" if text.strip() == "" else f"{shown(v)} is no text"
             rows = int((column.codes == c).sum())
-            raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: empty ({rows} such rows)")
+            raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: {what} ({rows} such rows)")
 
 
 def _named(column: Column) -> tuple[np.ndarray, list[str]]:
@@ -111,9 +121,16 @@ def name_of(value: Any) -> str:
 
 
 def _scores(
-    score: Column, name: str, levels: Any, threshold: Any, where: str, place: Callable[[int], str]
+    score: Column,
+    name: str,
+    levels: Any,
+    threshold: Any,
+    notes: list[str],
+    where: str,
+    place: Callable[[int], str],
 ) -> np.ndarray:
-    """float64 per row, NaN where missing; every distinct value is read once."""
+    """float64 per row, NaN where missing; every distinct value is read once. -1 is missing where the scores are
+    0, 1, ..., and a score like any other where ``levels`` or a ``threshold`` say what the scores mean."""
     check_scale(levels, threshold)
     table = np.full(len(score.values) + 1, np.nan)
     for c, value in enumerate(score.values):
@@ -121,15 +138,17 @@ def _scores(
             number = score_of(value)
         except ValueError:
             number = None
-        if number is not None and np.isnan(number):
+        if number is not None and (np.isnan(number) or (number == -1 and levels is None and threshold is None)):
             continue
-        at = f"{where}{place(score.first_row(c))}, column {name!r}: {value!r}"
+        at = f"{where}{place(score.first_row(c))}, column {name!r}: {shown(value)}"
         if number is None:
             raise DataError(
                 f"{at} is not a score ({int((score.codes == c).sum())} such rows); a score is true or false, 0 or 1, "
                 "a small whole number, or a word such as correct, incorrect, pass, fail"
             )
         if threshold is not None:
+            if number == -1:
+                notes.append(LOW.format(int((score.codes == c).sum()), "rows"))
             number = float(number >= threshold)
         elif levels is None and (number < 0 or number > MAX_CATEGORY or number != int(number)):
             raise DataError(
@@ -167,7 +186,7 @@ def _labelled(
     place: Callable[[int], str],
 ) -> tuple[np.ndarray, int, np.ndarray]:
     """Trial index of each row, number of trials, and the rows kept (observed, first of identical duplicates)."""
-    _refuse_empty(trial, names[2], where, place)
+    check_names(trial, names[2], where, place)
     label, n_labels = _ordered(trial)
     key = cell * n_labels + label
     order = np.argsort(key, kind="stable")
@@ -186,9 +205,13 @@ def _labelled(
             )
             raise DataError(
                 f"{where}{place(row)} contradicts {place(other)}: both are {', '.join(names[:3])} = {labels}, "
-                f"with scores {b[worst]:g} and {a[worst]:g} ({int(clash.sum())} such rows)"
+                f"with scores {b[worst]:g} and {a[worst]:g} ({int(clash.sum())} such rows); "
+                f"rows of different runs need different values of {names[2]!r}"
             )
-        notes.append(f"{len(rows)} rows were identical duplicates and were dropped")
+        by = np.argsort(rows)[:5]
+        pairs = [f"{place(int(rows[k]))} repeats {place(int(first[~new][k]))}" for k in by]
+        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+        notes.append(f"{len(rows)} rows were identical duplicates and were dropped: {', '.join(pairs)}{more}")
     keep = observed.copy()
     keep[rows] = False
     unique = np.zeros(len(key), bool)
@@ -223,7 +246,7 @@ def _dense(trial: Column, most: int) -> bool:
     """True when the labels are whole numbers with few gaps, such as 0..N-1, for ``most`` trials in the fullest cell."""
     try:
         numbers = [float(v) for v in trial.values]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return all(v.is_integer() for v in numbers) and max(numbers) - min(numbers) + 1 < 2 * most
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
-from jaxrank.data.readers.assemble import name_of, row_number
-from jaxrank.data.readers.columns import Column
+from jaxrank.data.readers.assemble import check_names, name_of, row_number
+from jaxrank.data.readers.columns import Column, listed, shown
 from jaxrank.data.readers.logs import Format, LogOptions, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.errors import DataError, OptionError
 
-SIDES = (("model_a", "model_b"), ("left", "right"), ("player_a", "player_b"))
+SIDES = (
+    ("model_a", "model_b"),
+    ("left", "right"),
+    ("player_a", "player_b"),
+    ("player1", "player2"),
+    ("player_1", "player_2"),
+    ("model1", "model2"),
+    ("model_1", "model_2"),
+)
 WINNER = ("winner", "outcome", "result")
+BEATEN = (("winner_name", "loser_name"), ("winner", "loser"))
+"""Columns of logs that hold the winner and the loser of each battle."""
 ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
+COUNT = ("count", "counts", "n_battles")
 BOTH_BAD = 3
 TIES = ("model", "half", "drop")
 BOTHBAD = ("tie", "drop")
+READINGS = ("name", "side")
 
 _NONE = ("", "nan", "none", "null", "na", "error")
 _WORDS = {
@@ -30,20 +42,66 @@ _WORDS = {
 }
 
 
-def columns_of(available: Sequence[str]) -> list[str] | None:
-    """The columns of a battle log among ``available``, or None: (a, b, winner) or (a, b, three one-hot columns)."""
-    for a, b in SIDES:
-        if a in available and b in available:
-            if all(c in available for c in ONE_HOT):
-                return [a, b, *ONE_HOT]
-            for w in WINNER:
-                if w in available:
-                    return [a, b, w]
+class Roles(NamedTuple):
+    """The columns of a battle log: the two sides, what says who won (one column, three, or none where the first side
+    always won), and the column of counts."""
+
+    a: str
+    b: str
+    winner: tuple[str, ...]
+    count: str | None
+
+    @property
+    def names(self) -> list[str]:
+        return [self.a, self.b, *self.winner, *([] if self.count is None else [self.count])]
+
+
+def roles_of(
+    available: Sequence[str],
+    a: str | None = None,
+    b: str | None = None,
+    winner: str | None = None,
+    count: str | None = None,
+    where: str = "",
+) -> Roles | None:
+    """The columns of a battle log among ``available``: those that the caller names, else the usual ones; None where
+    there are no two sides. Raises `DataError` for names that are absent and for sides without a winner."""
+    plain = {c.strip().lower(): c for c in reversed(available)}
+    own = {"model_a": a, "model_b": b, "winner": winner, "count": count}
+    for role, name in own.items():
+        if name is not None and name not in available:
+            raise DataError(f"{where}no column {name!r} for {role}; the columns are {listed(available)}")
+    if (a is None) != (b is None):
+        raise OptionError(f"{'model_b' if b is None else 'model_a'}=... is needed as well: battles have two sides")
+    count = count or next((plain[c] for c in COUNT if c in plain), None)
+    if a is not None and b is not None:
+        sides = (a, b)
+    else:
+        sides = next(((plain[x], plain[y]) for x, y in SIDES if x in plain and y in plain), None)
+    if sides is None:
+        beaten = next(((plain[x], plain[y]) for x, y in BEATEN if x in plain and y in plain), None)
+        if beaten and winner is None:
+            return Roles(*beaten, (), count)
+        if winner is not None or own["count"] is not None:
             raise DataError(
-                f"columns {a!r} and {b!r} look like battles, but there is no winner column "
-                f"(one of {', '.join(WINNER)}); the columns are {', '.join(available)}"
+                f"{where}no two columns of models; the columns are {listed(available)}. Name them with model_a=... and "
+                "model_b=..."
             )
-    return None
+        return None
+    if winner is None and all(c in plain for c in ONE_HOT):
+        return Roles(*sides, tuple(plain[c] for c in ONE_HOT), count)
+    winner = winner or next((plain[w] for w in WINNER if w in plain), None)
+    if winner is None:
+        raise DataError(
+            f"{where}columns {sides[0]!r} and {sides[1]!r} look like battles, but there is no winner column "
+            f"(one of {', '.join(WINNER)}); the columns are {listed(available)}. Name it with winner=..."
+        )
+    picked = Roles(*sides, (winner,), count)
+    if len(set(picked.names)) < len(picked.names):
+        raise DataError(
+            f"{where}one column cannot play two roles: model_a, model_b, winner, count = {', '.join(picked.names)}"
+        )
+    return picked
 
 
 def check_options(ties: str, bothbad: str) -> None:
@@ -54,46 +112,62 @@ def check_options(ties: str, bothbad: str) -> None:
 
 def comparisons(
     columns: Mapping[str, Column],
+    roles: Roles,
     *,
     ties: str = "model",
     bothbad: str = "tie",
+    winner_as: str | None = None,
     notes: Sequence[str] = (),
     where: str = "",
     place: Callable[[int], str] = row_number,
 ) -> Comparisons:
-    """Battles from the columns that `columns_of` names, in that order.
+    """Battles from the columns that `roles_of` found.
 
     **ties**: "model" keeps ties as ties, "half" makes each half a win for both sides, "drop" leaves them out.
     **bothbad**: "tie" reads "both bad" as a tie, "drop" leaves it out. Rows without a winner are dropped and counted.
+    **winner_as**: the column of winners holds the "name" of the winner, or its "side"; by default what all rows allow.
     """
     check_options(ties, bothbad)
-    (name_a, side_a), (name_b, side_b), *rest = columns.items()
-    if len(side_a.codes) == 0:
+    if winner_as not in (None, *READINGS):
+        raise OptionError(f'winner_as={winner_as!r}; it must be "name", "side" or None')
+    n_rows = len(columns[roles.a].codes)
+    if n_rows == 0:
         raise DataError(f"{where}there are no rows")
-    place_of: dict[str, int] = {}
+    models: dict[str, int] = {}
     sides = []
-    for name, side in ((name_a, side_a), (name_b, side_b)):
-        if (side.codes < 0).any():
-            raise DataError(f"{where}{place(int(np.argmax(side.codes < 0)))}, column {name!r}: empty")
-        if any(isinstance(v, int | np.integer) for v in side.values):
-            texts = [name_of(v) for v in side.values]
-        else:
-            texts = [str(v).strip() for v in side.values]
-        codes = np.array([place_of.setdefault(t, len(place_of)) for t in texts])
-        sides.append(codes[side.codes])
-    outcome = _one_hot(rest, where, place) if len(rest) == 3 else _winner(*rest[0], sides, place_of, where, place)
+    for name in (roles.a, roles.b):
+        check_names(columns[name], name, where, place)
+        codes = np.array([models.setdefault(_text(v), len(models)) for v in columns[name].values], np.int64)
+        sides.append(codes[columns[name].codes])
     own = np.flatnonzero(sides[0] == sides[1])
     if len(own):
-        name = list(place_of)[sides[0][own[0]]]
+        name = list(models)[sides[0][own[0]]]
         raise DataError(f"{where}{place(int(own[0]))}: {name!r} is compared with itself ({len(own)} such rows)")
+    if not roles.winner:
+        outcome = np.full(n_rows, A_WINS)
+    elif len(roles.winner) == 3:
+        outcome = _one_hot([(c, columns[c]) for c in roles.winner], where, place)
+    else:
+        outcome = _winner(roles.winner[0], columns[roles.winner[0]], sides, models, winner_as, where, place)
     notes = list(notes)
-    silent = int((outcome < 0).sum())
+    count = np.ones(n_rows)
+    if roles.count is not None:
+        count = _counts(roles.count, columns[roles.count], where, place)
+        notes.append(f"column {roles.count!r} counts the battles of a row: {count.sum():g} in {n_rows} rows")
+        outcome = np.where(count == 0, -2, outcome)
+        if (count == 0).any():
+            notes.append(f"{int((count == 0).sum())} rows with a count of 0 were dropped")
+    silent = int((outcome == -1).sum())
     if silent:
-        notes.append(f"{silent} of {len(outcome)} rows have no winner and were dropped")
-    a, b, outcome, count = apply(sides[0], sides[1], outcome, np.ones(len(outcome)), ties, bothbad, notes)
+        notes.append(f"{silent} of {n_rows} rows have no winner and were dropped")
+    a, b, outcome, count = apply(sides[0], sides[1], outcome, count, ties, bothbad, notes)
     if len(a) == 0:
         raise DataError(f"{where}no battle is left ({'; '.join(notes)})")
-    return Comparisons(a, b, CODE_VALUES[outcome], count, list(place_of), notes=notes)
+    return Comparisons(a, b, CODE_VALUES[outcome], count, list(models), notes=notes)
+
+
+def _text(value: Any) -> str:
+    return name_of(value) if isinstance(value, int | float | np.number) else str(value).strip()
 
 
 CODE_VALUES = np.array([1.0, 0.0, 0.5])
@@ -122,6 +196,10 @@ def apply(
         outcome = np.where(tie, np.where(second, B_WINS, A_WINS), outcome)
         count = np.where(tie, count / 2, count)
     keep = outcome >= 0
+    if (tied := outcome == TIE).any():
+        notes.append(
+            f"{count[tied].sum():g} of {count[keep].sum():g} battles are ties; the method says how it counts them"
+        )
     return a[keep], b[keep], outcome[keep], count[keep]
 
 
@@ -130,33 +208,72 @@ def _winner(
     winner: Column,
     sides: Sequence[np.ndarray],
     models: Mapping[str, int],
+    winner_as: str | None,
     where: str,
     place: Callable[[int], str],
 ) -> np.ndarray:
-    """Outcome of each row from words, or from the winner's own name; -1 where there is none."""
-    table = np.full(len(winner.values) + 1, -1)
+    """Outcome of each row, from the winner's name or from words for the sides; -1 where there is none.
+
+    A model may be called "a" or "left". So each row is read both ways: as a name (one of the row's two models, or a
+    word for a tie or for no winner) and as a word. The way in which all rows can be read is taken.
+    """
+    words = np.full(len(winner.values) + 1, -1)
     named = np.full(len(winner.values) + 1, -1)
     for c, v in enumerate(winner.values):
         word = str(v).strip().lower()
-        if word in _NONE:
-            continue
-        if str(v).strip() in models and word not in _WORDS:
-            named[c] = models[str(v).strip()]
-            continue
-        if word not in _WORDS:
-            raise DataError(
-                f"{where}{place(winner.first_row(c))}, column {name!r}: {v!r} is not an outcome "
-                f"({int((winner.codes == c).sum())} such rows); it must be one of {', '.join(_WORDS)}"
-            )
-        table[c] = _WORDS[word]
-    who = named[winner.codes]
-    stranger = (who >= 0) & (who != sides[0]) & (who != sides[1])
-    if stranger.any():
-        row = int(np.argmax(stranger))
+        words[c] = -1 if word in _NONE else _WORDS.get(word, _UNREAD)
+        named[c] = models.get(_text(v), -1)
+    as_word, who = words[winner.codes], named[winner.codes]
+    as_name = np.select([who < 0, who == sides[0], who == sides[1]], [_UNREAD, A_WINS, B_WINS], _UNREAD)
+    as_name = np.where((as_name == _UNREAD) & ((as_word == -1) | (as_word >= TIE)), as_word, as_name)
+
+    def at(row: int) -> str:
+        return f"{where}{place(row)}, column {name!r}: {shown(winner.values[winner.codes[row]])}"
+
+    read = {"name": as_name, "side": as_word}
+    whole = [way for way in READINGS if (read[way] != _UNREAD).all()]
+    if winner_as is None and len(whole) == 2 and (differ := as_name != as_word).any():
+        row = int(np.argmax(differ))
         raise DataError(
-            f"{where}{place(row)}, column {name!r}: {winner.values[winner.codes[row]]!r} is neither of the two models"
+            f"{at(row)} is the name of a model and a word for a side, and the two differ ({int(differ.sum())} such "
+            'rows); say winner_as="name" or winner_as="side"'
         )
-    return np.where(who < 0, table[winner.codes], np.where(who == sides[0], A_WINS, B_WINS))
+    if winner_as is not None or whole:
+        outcome = read[winner_as or whole[0]]
+    else:
+        # Some rows can only be read as names, others as words: a name of a model that is not in its row is neither.
+        outcome = np.where((as_name == _UNREAD) & (who < 0), as_word, as_name)
+    if (bad := outcome == _UNREAD).any():
+        row = int(np.argmax(bad))
+        if who[row] >= 0 and winner_as != "side":
+            raise DataError(f"{at(row)} is neither of the two models ({int(bad.sum())} such rows)")
+        raise DataError(
+            f"{at(row)} is not an outcome ({int(bad.sum())} such rows); it must be one of {', '.join(_WORDS)}, or the "
+            "name of one of the row's two models"
+        )
+    return outcome
+
+
+_UNREAD = -2
+"""A winner that cannot be read in one of the two ways."""
+
+
+def _counts(name: str, column: Column, where: str, place: Callable[[int], str]) -> np.ndarray:
+    """Battles of each row: finite numbers of 0 or more."""
+    table = np.full(len(column.values) + 1, np.nan)
+    for c, v in enumerate(column.values):
+        try:
+            table[c] = float(v)
+        except (TypeError, ValueError, OverflowError):
+            table[c] = np.nan
+    count = table[column.codes]
+    if (bad := ~(np.isfinite(count) & (count >= 0))).any():
+        row = int(np.argmax(bad))
+        value = "empty" if column.codes[row] < 0 else shown(column.values[column.codes[row]])
+        raise DataError(
+            f"{where}{place(row)}, column {name!r}: {value} is not a number of battles ({int(bad.sum())} such rows)"
+        )
+    return count
 
 
 def _one_hot(columns: Sequence[tuple[str, Column]], where: str, place: Callable[[int], str]) -> np.ndarray:
@@ -165,7 +282,7 @@ def _one_hot(columns: Sequence[tuple[str, Column]], where: str, place: Callable[
         table = np.zeros(len(column.values) + 1, np.int64)
         for c, v in enumerate(column.values):
             if str(v).strip().lower() not in ("0", "1", "0.0", "1.0", "true", "false"):
-                raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: {v!r} is not 0 or 1")
+                raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: {shown(v)} is not 0 or 1")
             table[c] = str(v).strip().lower() in ("1", "1.0", "true")
         flags.append(table[column.codes])
     total = np.sum(flags, axis=0)
@@ -207,10 +324,10 @@ def read_pairs(sources: list[Source], options: LogOptions) -> Comparisons:
     document, name = sources[0].document, sources[0].name
     try:
         X, Y = np.array(document["X"]), np.array(document["Y"])
-    except ValueError:
-        raise DataError(f"{name}: X or Y has rows of unequal lengths") from None
+    except (ValueError, OverflowError):
+        raise DataError(f"{name}: X or Y has rows of unequal lengths, or numbers that are too large") from None
     models = list_of(document["models"], str, f"{name}: models")
-    notes = [f"read {X.size // 2} pairs of {name} (aggregated battles)"]
+    notes = [f"read {X.size // 2} pairs of {sources[0].path.name} (aggregated battles)"]
     return from_pairs(X, Y, models, ties=options.ties, bothbad=options.bothbad, notes=notes, where=f"{name}: ")
 
 

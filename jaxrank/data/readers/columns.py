@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError
 
 ALIASES: dict[str, tuple[str, ...]] = {
-    "model": ("model", "model_name", "model_id", "system", "alias"),
+    "model": ("model", "model_name", "model_id", "llm", "llm_name", "system", "alias"),
     "question": (
         "question",
         "question_id",
@@ -20,13 +20,28 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "problem",
         "problem_id",
         "prompt_id",
+        "query_id",
+        "example_id",
         "task_id",
         "instance_id",
         "doc_id",
         "sample_id",
+        "qid",
         "id",
     ),
-    "trial": ("trial", "epoch", "seed", "run", "run_number", "repeat", "attempt", "sample"),
+    "trial": (
+        "trial",
+        "trial_id",
+        "epoch",
+        "seed",
+        "run",
+        "run_number",
+        "run_id",
+        "repeat",
+        "repetition",
+        "attempt",
+        "sample",
+    ),
     "score": ("correct", "is_correct", "score", "acc", "passed", "resolved", "reward", "score_binarized", "success"),
 }
 
@@ -38,6 +53,22 @@ WORDS: dict[str, float] = {
     **dict.fromkeys(_FALSE, 0.0),
     **dict.fromkeys(_MISSING, math.nan),
 }
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """A value for messages: on one line, and not longer than the message."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        return f"a {type(value).__name__}"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def listed(names: Iterable[Any], limit: int = 40) -> str:
+    """Names of columns for messages: ``a, b, c and 3 more``, on one line."""
+    names = list(names)
+    texts = [t if t.isprintable() and len(t) <= 60 else shown(t) for t in map(str, names[:limit])]
+    return (", ".join(texts) or "none") + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 class Column(NamedTuple):
@@ -87,7 +118,10 @@ def _hashable(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return repr(value)
+        try:
+            return repr(value)
+        except RecursionError:
+            raise DataError("a value is nested too deeply to be read") from None
     return value
 
 
@@ -104,6 +138,12 @@ def code_arrow(array: Any) -> Column:
 
     if pa.types.is_nested(array.type) or pa.types.is_null(array.type):
         return code(array.to_pylist())
+    if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+        # Text that was written without saying that it is text.
+        try:
+            array = array.cast(pa.string())
+        except pa.ArrowInvalid:
+            raise DataError("a column of bytes is not UTF-8 text") from None
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     if isinstance(array, pa.ChunkedArray):
@@ -130,14 +170,12 @@ def _null(value: Any) -> bool:
 
 
 def find(
-    role: str, name: str | None, available: Sequence[str], *, required: bool = True, where: str = ""
+    role: str, name: str | None, available: Sequence[str], *, required: bool = True, where: str = "", hint: str = ""
 ) -> str | None:
     """The column that plays ``role``: the one named by the caller, else the first alias (ignoring case and blanks).
 
     Raises `DataError` that lists the columns when it is required and absent.
     """
-    if name is not None and not isinstance(name, str):
-        raise OptionError(f"{role}={name!r}; it must be the name of a column")
     if name is not None and name in available:
         return name
     plain = {str(c).strip().lower(): c for c in reversed(list(available))}
@@ -148,15 +186,14 @@ def find(
     if not required and (name is None or name == role):
         return None
     wanted = f"no column {name!r}" if name is not None and name != role else f"no {role} column"
-    known = ", ".join(map(str, available)) or "none"
     raise DataError(
-        f"{where}{wanted}; the columns are {known}. "
-        f"Name it with {role}=..., or call it one of {', '.join(ALIASES[role])}"
+        f"{where}{wanted}; the columns are {listed(available)}. "
+        f"Name it with {role}=..., or call it one of {', '.join(ALIASES[role])}.{hint}"
     )
 
 
 def score_of(value: Any) -> float:
-    """The score of one value, NaN where missing (null, -1 or a word such as "NA"); ValueError where unknown.
+    """The score of one value, NaN where missing (null or a word such as "NA"); ValueError where unknown.
 
     Accepted: booleans, numbers, numbers as text, and the words of `WORDS` in any case
     (true, yes, correct, c, pass, passed, resolved, ... and their opposites).
@@ -165,17 +202,15 @@ def score_of(value: Any) -> float:
         return math.nan
     if isinstance(value, str):
         word = value.strip().lower()
-        number = WORDS[word] if word in WORDS else float(word)
-    elif isinstance(value, bool | np.bool_ | int | float | np.integer | np.floating):
-        number = float(value)
+        number = WORDS[word] if word in WORDS else float(word.replace("_", " "))  # float() takes "1_0" for 10
     else:
         try:
-            number = float(value)  # Decimal, Fraction
-        except TypeError:
-            raise ValueError(f"{value!r} is not a score") from None
+            number = float(value)  # numbers of any kind, also Decimal and Fraction
+        except (TypeError, OverflowError):
+            raise ValueError("not a score") from None
     if math.isinf(number):
         raise ValueError("infinite")
-    return math.nan if number == -1 else number
+    return number
 
 
 def concatenate(parts: Sequence[Column]) -> Column:

@@ -25,8 +25,7 @@ def _holds(source: Source, key: str) -> bool:
 
 def _rows(sources: list[Source], options: LogOptions, name: Any, passed: Any) -> Rows:
     rows = Rows(options)
-    for source in sources:
-        model = options.model_of(source, name(source))
+    for source, model in zip(sources, options.models_of(sources, name, rows.notes), strict=True):
         run = rows.run(model)
         for question, samples in _entries(source).items():
             for trial, sample in enumerate(list_of(samples, dict, f"{source.name}: {question}")):
@@ -39,8 +38,8 @@ def read_evalplus(sources: list[Source], options: LogOptions) -> Responses:
     and, unless ``tests="base"``, the plus tests; where only base tests were run, they decide (counted in the notes)."""
 
     def name(source: Source) -> str:
-        stem = source.path.stem.removesuffix("eval_results").rstrip("_-.")
-        return stem if stem not in ("", "samples") else source.path.resolve().parent.name
+        stem = source.stem.removesuffix("eval_results").rstrip("_-.")
+        return stem if stem not in ("", "samples") else source.folder.name
 
     def passed(sample: dict, rows: Rows, source: Source) -> float:
         base, plus = sample.get("base_status"), sample.get("plus_status")
@@ -58,7 +57,7 @@ def read_bigcodebench(sources: list[Source], options: LogOptions) -> Responses:
     ``errors="missing"`` takes time-outs as missing."""
 
     def name(source: Source) -> str:
-        return source.path.stem.split("--bigcodebench-")[0].removesuffix("_eval_results")
+        return source.stem.split("--bigcodebench-")[0].removesuffix("_eval_results")
 
     def passed(sample: dict, rows: Rows, source: Source) -> float:
         status = sample.get("status")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,30 +32,32 @@ def from_frame(
     question: str | None = None,
     trial: str | None = None,
     score: str | None = None,
+    model_a: str | None = None,
+    model_b: str | None = None,
+    winner: str | None = None,
+    count: str | None = None,
+    winner_as: str | None = None,
     levels: Sequence[float] | None = None,
     threshold: float | None = None,
     ties: str = "model",
     bothbad: str = "tie",
 ) -> Responses | Comparisons:
     """A data frame in long form, one row a trial (or a battle), read as `read` reads a file, with its options."""
-    options = Options(model, question, trial, score, levels, threshold, ties, bothbad)
-    columns = _arrow_columns(frame, options.pick) if _arrow_ready(frame) else _plain_columns(frame, options.pick)
+    options = Options(
+        *(model, question, trial, score, model_a, model_b, winner, count, winner_as),
+        *(levels, threshold, ties, bothbad),
+    )
+    columns = (
+        _arrow_columns(frame, options.pick)
+        if hasattr(frame, "__arrow_c_stream__")
+        else _plain_columns(frame, options.pick)
+    )
     rows = len(next(iter(columns.values())).codes)
     return options.build(columns, notes=[f"read {rows} rows of a data frame: {_roles(columns)}"])
 
 
 def _roles(columns: Mapping[str, Column]) -> str:
     return "columns " + ", ".join(columns)
-
-
-def _arrow_ready(frame: Any) -> bool:
-    if not hasattr(frame, "__arrow_c_stream__"):
-        return False
-    try:
-        importlib.import_module("pyarrow")
-    except ImportError:
-        return False
-    return True
 
 
 def _arrow_columns(frame: Any, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
@@ -91,19 +93,23 @@ def _plain_columns(frame: Any, pick: Callable[[Sequence[str]], list[str]]) -> di
 
 def load_parquet(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
     """The columns that ``pick`` chooses from a parquet file."""
-    pa, parquet = need_pyarrow(path.name)
+    with open_parquet(path) as file:
+        names = pick(file.schema_arrow.names)
+        if repeated := [c for c in names if file.schema_arrow.names.count(c) > 1]:
+            raise DataError(f"{path}: column {repeated[0]!r} appears twice")
+        table = file.read(columns=names)
+        return {name: code_arrow(table.column(name)) for name in names}
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """A parquet file for reading; what is wrong with it is a `DataError` that names it."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
     try:
-        with parquet.ParquetFile(path) as file:
-            names = pick(file.schema_arrow.names)
-            table = file.read(columns=names)
+        with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
+            yield file
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is not a readable parquet file: {str(error).splitlines()[0]}") from None
-    return {name: code_arrow(table.column(name)) for name in names}
-
-
-def need_pyarrow(what: str) -> tuple[Any, Any]:
-    """pyarrow and pyarrow.parquet, imported now; `DataError` with the way to install them."""
-    try:
-        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise DataError(f"{what} needs pyarrow: pip install pyarrow") from None
+        why = getattr(error, "strerror", None) or str(error).split("\n")[0]
+        raise DataError(f"{path} is not a readable parquet file: {why}") from None

@@ -6,10 +6,10 @@ and booleans are themselves; of an object or list of scores one entry is chosen 
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
+from jaxrank.data.readers.jsonl import parse
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.readers.zipped import Archive
@@ -43,7 +43,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         seen.add(identity)
         model = options.model_of(source, str(field_of(header, "eval.model", source.name)))
         if header.get("status") != "success":
-            rows.notes.append(f"{source.name} has status {header.get('status')!r}: it may lack samples")
+            rows.notes.append(f"{source.path.name} has status {header.get('status')!r}: it may lack samples")
         run = rows.run(model, task)
         scorer = _choose_scorer(header, samples, source, options)
         for sample in samples:
@@ -73,10 +73,11 @@ def _open(source: Source) -> tuple[dict, list[dict]]:
 
 
 def _json(raw: bytes, name: str, source: Source) -> Any:
+    where = f"{source.name}: {name}"
     try:
-        return json.loads(raw)
-    except ValueError as error:
-        raise DataError(f"{source.name}: {name} is not JSON ({error})") from None
+        return parse(raw.decode("utf-8-sig"), where)
+    except UnicodeDecodeError:
+        raise DataError(f"{where} is not UTF-8 text") from None
 
 
 def _key(sample: dict, name: str, source: Source) -> Any:

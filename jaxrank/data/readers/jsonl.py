@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from jaxrank.data.readers.columns import Coder, Column, code
+from jaxrank.data.readers.columns import Coder, Column, code, listed, shown
+from jaxrank.data.readers.files import open_text, reading, text_of
 from jaxrank.errors import DataError
 
 BATCH = 512
 """Lines that are held as Python objects at a time."""
-
-
-def text_of(path: Path) -> str:
-    """The text of a file, plain or gzip; `DataError` where it is not UTF-8 or empty."""
-    try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    except (EOFError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {error}") from None
-    if not text.strip():
-        raise DataError(f"{path.name} is empty")
-    return text
 
 
 def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
@@ -36,7 +22,7 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
     if text.lstrip().startswith("["):
         rows = parse(text, name)
     elif (document := _indented(text, name)) is not None:
-        keys = ", ".join(map(repr, list(document)[:8]))
+        keys = listed(map(shown, document), 8)
         raise DataError(f"{name} is one object with keys {keys}: no format that is known, and not a table of rows")
     else:
         for n, line in enumerate(text.split("\n"), 1):
@@ -57,7 +43,7 @@ def _indented(text: str, name: str) -> dict[str, Any] | None:
         return None
     try:
         json.loads(first)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         if first != "{" and first.endswith("}"):
             return None
         document = parse(text, name)
@@ -80,17 +66,20 @@ def parse(text: str, name: str, line: int | None = None) -> Any:
         ) from None
     except RecursionError:
         raise DataError(f"{name} is nested too deeply to be read") from None
+    except ValueError as error:  # Python reads no integer of more than 4,300 digits
+        at = "" if line is None else f" at line {line}"
+        raise DataError(f"{name} holds a number that cannot be read{at}: {str(error).split(';')[0]}") from None
 
 
 def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
     """The columns that ``pick`` chooses from all keys in order of appearance; a key that a row lacks is null."""
     if not _is_lines(path):
-        rows = parse_objects(text_of(path), path.name)
+        rows = parse_objects(text_of(path), str(path))
         return {name: code([row.get(name) for row in rows]) for name in pick(_keys([rows]))}
     # Keys seldom differ between rows: choose by the first rows, and read again if later rows change the choice.
     first = next(_batches(path), [])
     if not first:
-        raise DataError(f"{path.name} is empty: it holds no rows")
+        raise DataError(f"{path} is empty: it holds no rows")
     try:
         names = pick(_keys([first]))
     except DataError:
@@ -120,12 +109,6 @@ def _keys(batches: Iterable[list[dict[str, Any]]]) -> list[str]:
     return list(keys)
 
 
-def open_text(path: Path) -> IO[str]:
-    """A text file, plain or gzip, for reading line by line."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="\n")
-
-
 def _is_lines(path: Path) -> bool:
     """True where the first line that is not blank is a JSON value of its own that is no list, or is cut off."""
     first = first_line(path)
@@ -135,30 +118,23 @@ def _is_lines(path: Path) -> bool:
 def first_line(path: Path) -> str:
     """The first line that is not blank, without outer blanks; "" where there is none or the file is no text."""
     try:
-        with open_text(path) as file:
+        with reading(path), open_text(path) as file:
             return next((line.strip() for line in file if line.strip()), "")
-    except (UnicodeDecodeError, EOFError, OSError):
+    except DataError:
         return ""  # `text_of` says why
 
 
 def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
     """The objects of a file of lines, some hundred at a time; blank lines are skipped."""
     number, n_rows = 0, 0
-    try:
-        with open_text(path) as file:
-            while lines := list(islice(file, BATCH)):
-                rows = _parse_lines(lines, path.name, number)
-                for k, row in enumerate(rows, 1):
-                    if not isinstance(row, dict):
-                        raise DataError(
-                            f"{path.name}: row {n_rows + k} is {type(row).__name__}, not an object of named values"
-                        )
-                number, n_rows = number + len(lines), n_rows + len(rows)
-                yield rows
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    except (EOFError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read: {error}") from None
+    with reading(path), open_text(path) as file:
+        while lines := list(islice(file, BATCH)):
+            rows = _parse_lines(lines, str(path), number)
+            for k, row in enumerate(rows, 1):
+                if not isinstance(row, dict):
+                    raise DataError(f"{path}: row {n_rows + k} is {type(row).__name__}, not an object of named values")
+            number, n_rows = number + len(lines), n_rows + len(rows)
+            yield rows
 
 
 def _parse_lines(lines: list[str], name: str, number: int) -> list[Any]:
@@ -166,7 +142,7 @@ def _parse_lines(lines: list[str], name: str, number: int) -> list[Any]:
     filled = [line for line in lines if not line.isspace()]
     try:
         rows = json.loads("[" + ",".join(filled) + "]")
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         rows = []
     if len(rows) == len(filled):
         return rows

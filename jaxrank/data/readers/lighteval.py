@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from jaxrank.data.readers.frames import need_pyarrow
+from jaxrank.data.readers.frames import open_parquet
 from jaxrank.data.readers.logs import Format, LogOptions, field_of, from_means, whole
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -17,16 +17,12 @@ _TRIALS = re.compile(r"(?:^|[:&@])n=(\d+)")
 
 
 def sniff(source: Source) -> bool:
-    return source.suffix == ".parquet" and source.path.stem.startswith("details_") and set(_names(source)) >= COLUMNS
+    return source.suffix == ".parquet" and source.stem.startswith("details_") and set(_names(source)) >= COLUMNS
 
 
 def _names(source: Source) -> list[str]:
-    pa, parquet = need_pyarrow(source.name)
-    try:
-        with parquet.ParquetFile(source.path) as file:
-            return file.schema_arrow.names
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{source.name} is not a readable parquet file: {str(error).splitlines()[0]}") from None
+    with open_parquet(source.path) as file:
+        return file.schema_arrow.names
 
 
 def read(sources: list[Source], options: LogOptions) -> Responses:
@@ -35,16 +31,12 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     Model: the folders between ``details`` and the time. Question ``doc.id``. ``metric`` chooses one of several.
     The scores of single samples are not stored, so methods that pair trials cannot read the result.
     """
-    pa, parquet = need_pyarrow("lighteval details")
     cells: dict[tuple[str, str, str], tuple[float, float]] = {}
     chosen: dict[str, None] = {}
     for source in sources:
         model, task = options.model_of(source, _model(source)), _task(source)
-        try:
-            with parquet.ParquetFile(source.path) as file:
-                entries = file.read(columns=["doc.id", "metric"]).to_pylist()
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{source.name} is not a readable parquet file: {str(error).splitlines()[0]}") from None
+        with open_parquet(source.path) as file:
+            entries = file.read(columns=["doc.id", "metric"]).to_pylist()
         for entry in entries:
             metrics = entry.get("metric")
             if not isinstance(metrics, dict):
@@ -66,14 +58,14 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
 
 
 def _model(source: Source) -> str:
-    parts = source.path.resolve().parts[:-2]
+    parts = source.folder.parts[:-1]
     start = len(parts) - 1 - parts[::-1].index("details") if "details" in parts else len(parts) - 2
     return "/".join(parts[start + 1 :])
 
 
 def _task(source: Source) -> str:
-    found = _NAME.match(source.path.stem)
-    return found["task"] if found else source.path.stem.removeprefix("details_")
+    found = _NAME.match(source.stem)
+    return found["task"] if found else source.stem.removeprefix("details_")
 
 
 def _choose(metrics: dict[str, Any], source: Source) -> str:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
@@ -54,18 +53,18 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
 
 
 def _time(source: Source) -> str:
-    found = _NAME.match(source.path.stem)
-    return found["time"] if found else source.name
+    found = _NAME.match(source.stem)
+    return found["time"] if found else source.path.name
 
 
 def _task(source: Source) -> str:
-    found = _NAME.match(source.path.stem)
-    return found["task"] if found else source.path.stem.removeprefix("samples_")
+    found = _NAME.match(source.stem)
+    return found["task"] if found else source.stem.removeprefix("samples_")
 
 
 def _model(source: Source) -> str:
     results = source.path.with_name(f"results_{_time(source)}.json")
-    folder = Path(source.path.resolve()).parent.name.replace("__", "/")
+    folder = source.folder.name.replace("__", "/")
     if not results.exists():
         return folder
     document = Source(results).document
@@ -112,7 +111,7 @@ def _scorer(samples: list[dict], source: Source, options: LogOptions) -> Callabl
             raise DataError(
                 f"{source.name} was run with repeats: {repeats}, but {metric!r} scores only one of them; pass "
                 "rescore=... to score the logged texts, run the task several times with repeats: 1 and other seeds, or "
-                "log a metric with one score a repeat (see jaxrank.io.lm_eval)"
+                "log a metric with one score a repeat (see jaxrank.data.readers.lm_eval)"
             )
         return [value]
 

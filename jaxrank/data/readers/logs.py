@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +57,27 @@ class LogOptions:
         """The model's name: the caller's, else ``default`` (which the format took from the file or its path)."""
         name = self.model(source.path) if callable(self.model) else self.model
         return default if name is None else str(name)
+
+    def models_of(self, sources: Sequence[Source], name: Callable[[Source], str], notes: list[str]) -> list[str]:
+        """The model of each file, for formats whose files tell it in their name alone.
+
+        Files that all have one name and lie in different folders are as many models, named after their folders: a
+        note says so. Files of several names are runs of the models that they name.
+        """
+        names = [self.model_of(source, name(source)) for source in sources]
+        folders = [source.folder for source in sources]
+        if self.model is not None or len(set(names)) > 1 or len(set(folders)) == 1:
+            return names
+        top = os.path.commonpath(folders)
+        parts = [folder.relative_to(top).parts for folder in folders]
+        if len(set(map(len, parts))) == 1:
+            shared = [len(set(column)) == 1 for column in zip(*parts, strict=True)]
+            parts = [[p for p, same in zip(path, shared, strict=True) if not same] for path in parts]
+        notes.append(
+            f"the files are all called {names[0]!r}: their folders name the models; with model={names[0]!r} they are "
+            "trials of one model"
+        )
+        return ["/".join(path) or folder.name for path, folder in zip(parts, folders, strict=True)]
 
     def failed(self, tool: str) -> float:
         """The score of a sample that failed for technical reasons; ``tool`` is what the tool itself does."""
@@ -137,7 +159,7 @@ class Rows:
 
 
 def named(sources: Sequence[Source]) -> str:
-    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+    return sources[0].path.name if len(sources) == 1 else f"{len(sources)} files"
 
 
 def from_means(

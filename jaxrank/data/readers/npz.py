@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import os
+import struct
+import tokenize
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +17,9 @@ import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.readers import battles
-from jaxrank.data.readers.assemble import check_scale
+from jaxrank.data.readers.assemble import LOW, check_scale
+from jaxrank.data.readers.columns import listed
+from jaxrank.data.readers.files import MAX_UNPACKED
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError
 
@@ -33,14 +40,13 @@ def load(
     """``R`` (L, M) or (L, M, N); else counts ``k`` and ``n``; else battles ``X`` and ``Y`` or ``left``, ``right``,
     ``winner``; with ``models`` and ``questions`` where present. ``array`` names another array ("k_cot" is read
     with "n_cot"). A .npy file is R."""
-    arrays = _arrays(path)
-    where = f"{path.name}: "
-    known = ", ".join(f"{k} {v.shape}" for k, v in arrays.items()) or "none"
+    arrays = _Arrays(path)
+    where = f"{path}: "
     notes = [f"read {path.name} (npz)"]
     models = next((arrays[k].tolist() for k in MODELS if k in arrays), None)
     questions = next((arrays[k].tolist() for k in QUESTIONS if k in arrays), None)
     if array is not None and array not in arrays:
-        raise OptionError(f"{where}no array {array!r}; the arrays are {known}")
+        raise OptionError(f"{where}no array {array!r}; the arrays are {arrays}")
     name = array or ("R" if "R" in arrays else None)
     for k, n in COUNTS:
         if name is None and k in arrays and n in arrays:
@@ -57,30 +63,111 @@ def load(
         return _battles(arrays, models, ties, bothbad, notes, where)
     if name is None:
         raise DataError(
-            f"{where}no array R, no counts k and n, no battles X and Y or left, right, winner; the arrays are {known}. "
-            "Name one with array=..."
+            f"{where}no array R, no counts k and n, no battles X and Y or left, right, winner; the arrays are "
+            f"{arrays}. Name one with array=..."
         )
     if name == "R" and "k" in arrays and "n" in arrays:
         notes.append('the file also holds counts; array="k" reads them')
     R = arrays[name]
     check_scale(levels, threshold)
     if threshold is not None and R.dtype.kind in "biuf":
-        R = np.where((R == -1) | np.isnan(R), np.nan, np.greater_equal(R, threshold))
+        if (R == -1).any():
+            notes.append(LOW.format(int((R == -1).sum()), "cells"))
+        R = np.where(np.isnan(R), np.nan, np.greater_equal(R, threshold))
     return Responses(R, models, questions, levels=levels, notes=notes)
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
+class _Arrays(Mapping[str, np.ndarray]):
+    """The arrays of an npz or npy file by name; each is read when it is asked for, none that claims too much."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._shapes: dict[str, tuple[int, ...] | str] = {}
+        self._read: dict[str, np.ndarray] = {}
+        with _opened(path) as file:
+            packed = file.read(4) == b"PK\x03\x04"
+            file.seek(0)
+            if not packed:
+                self._shapes["R"] = _shape_of(file, os.fstat(file.fileno()).st_size)
+                file.seek(0)
+                self._read["R"] = np.load(file, allow_pickle=False)
+                return
+            with zipfile.ZipFile(file) as archive:
+                for info in archive.infolist():
+                    if info.filename.endswith(".npy"):
+                        self._shapes[info.filename.removesuffix(".npy")] = self._look(archive, info)
+
+    def _look(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[int, ...] | str:
+        """The shape of an array, or why it cannot be read: that matters only where it is asked for."""
+        try:
+            with archive.open(info) as member:
+                return _shape_of(member, info.file_size)
+        except _UNREADABLE as error:
+            return _reason(error)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._read:
+            shape = self._shapes[name]
+            if isinstance(shape, str):
+                raise DataError(f"{self.path}: array {name!r} cannot be read: {shape}")
+            with _opened(self.path) as file, zipfile.ZipFile(file) as archive:
+                info = archive.getinfo(f"{name}.npy")
+                if info.file_size > MAX_UNPACKED:
+                    raise DataError(
+                        f"{self.path}: array {name!r} unpacks to {info.file_size} bytes; at most {MAX_UNPACKED} are "
+                        "read"
+                    )
+                with archive.open(info) as member:
+                    self._read[name] = np.lib.format.read_array(member, allow_pickle=False)
+                    member.read()  # to the end, where the check sum is compared
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shapes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shapes)
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def __str__(self) -> str:
+        return listed(f"{name} {shape}" for name, shape in self._shapes.items())
+
+
+def _shape_of(file: Any, size: int) -> tuple[int, ...]:
+    """The shape in the header of an array; ValueError where its ``size`` bytes cannot hold what the header claims."""
+    version = np.lib.format.read_magic(file)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = reader(file)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    needed = math.prod(shape) * dtype.itemsize
+    if any(n < 0 for n in shape) or needed > size:
+        raise ValueError(f"its header claims {needed} bytes of numbers, the file holds {size}")
+    return shape
+
+
+_UNREADABLE = (
+    *(ValueError, OSError, EOFError, KeyError, TypeError, NotImplementedError, RuntimeError, SyntaxError),
+    *(OverflowError, zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+)
+"""What NumPy and zipfile raise on files that are cut, changed, or something else."""
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).split("\n")[0] or "it is cut off"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return {"R": loaded}
-            with loaded:
-                return {k: loaded[k] for k in loaded.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        text = str(error)
-        reason = "it holds Python objects" if "pickle" in text.lower() else text.splitlines()[0] if text else "cut off"
-        raise DataError(f"{path.name} is not a readable NumPy archive: {reason}") from None
+            yield file
+    except DataError:
+        raise
+    except _UNREADABLE as error:
+        raise DataError(f"{path} is not a readable NumPy archive: {_reason(error)}") from None
 
 
 def _battles(arrays: dict[str, Any], models: Any, ties: str, bothbad: str, notes: list[str], where: str) -> Comparisons:

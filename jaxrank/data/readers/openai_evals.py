@@ -35,7 +35,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         run = rows.run(model, task)
         events = list_of(source.lines, dict, source.name)
         if not any("final_report" in event for event in events):
-            rows.notes.append(f"{source.name} has no final report: the run may not have ended")
+            rows.notes.append(f"{source.path.name} has no final report: the run may not have ended")
         scores: dict[str, list[Any]] = {}
         for event in events:
             value = _score(event, options)

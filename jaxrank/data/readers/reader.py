@@ -13,6 +13,7 @@ import numpy as np
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.readers import delimited, frames, jsonl, npz
 from jaxrank.data.readers.columns import Column, concatenate
+from jaxrank.data.readers.files import suffixes_of
 from jaxrank.data.readers.formats import BY_NAME, is_companion, recognise
 from jaxrank.data.readers.logs import LogOptions
 from jaxrank.data.readers.source import Source
@@ -38,6 +39,8 @@ SUFFIXES = {
     ".npy": "npz",
 }
 PLAIN = (*TABLES, "npz")
+COMPANION = "companion"
+"""The kind of files that tools write beside their samples: left out without a word."""
 SNIFFED = ("jsonl", "parquet")
 """Plain formats whose files may be logs of a tool."""
 
@@ -50,6 +53,11 @@ def read(
     question: str | None = None,
     trial: str | None = None,
     score: str | None = None,
+    model_a: str | None = None,
+    model_b: str | None = None,
+    winner: str | None = None,
+    count: str | None = None,
+    winner_as: str | None = None,
     levels: Sequence[float] | None = None,
     threshold: float | None = None,
     ties: str = "model",
@@ -66,18 +74,24 @@ def read(
 ) -> Responses | Comparisons:
     """Read results from a file, several files, a pattern such as ``"logs/*.eval"``, or a folder with its subfolders.
 
+    Files may be packed with gzip or Zstandard, up to `jaxrank.data.readers.files.MAX_UNPACKED` bytes each. A file that
+    is reached by several paths or links is read once.
+
     **format**: by default recognised from the file: "csv", "jsonl", "parquet", "npz" for tables and arrays, and the
     logs of tools, "lm-eval", "inspect", "openai-evals", "every-eval-ever", "livecodebench", "evalplus", "bigcodebench",
     "swebench-experiments", "swebench-report", "swebench-leaderboards", "tau-bench", "tau2-bench", "lighteval",
     "arena-pairs".
 
-    Tables have one row a trial, or a battle (model_a, model_b, winner).
+    Tables have one row a trial, or a battle (model_a, model_b, winner, and count where a row stands for several).
     **model**, **question**, **trial**, **score**: names of columns where they are not the usual ones
     (`jaxrank.data.readers.columns.ALIASES`). Without a trial column the rows of a cell are trials in order of
-    appearance.
+    appearance. Names are kept as they are written, "NA" and "null" too.
     Scores are booleans, whole numbers, or words such as correct and incorrect; -1, null and "NA" are missing.
     **levels**: the distinct scores in ascending order where they are graded, such as ``(0, 0.5, 1)``.
-    **threshold**: scores of at least this count as right.
+    **threshold**: scores of at least this count as right. With either of the two, -1 is a score.
+    **model_a**, **model_b**, **winner**, **count**: the columns of battles (`jaxrank.data.readers.battles.SIDES`).
+    **winner_as**: "name" where the column of winners names the model that won, "side" where it says model_a, left, a;
+    by default what all rows allow, and an error where both are possible and differ.
     **ties**: "model" (keep), "half" (half a win each) or "drop"; **bothbad**: "tie" or "drop", for battles.
     **array**: the array of an npz file that is not called R.
 
@@ -103,7 +117,13 @@ def read(
         model, scorer, metric, filter, errors, rescore, questions, tests, n, levels, threshold, ties, bothbad
     )
     logs.check()
-    files, kinds, notes = select(resolve(path), format, path)
+    table = Options(
+        *(model if isinstance(model, str) or model is None else None, question, trial, score),
+        *(model_a, model_b, winner, count, winner_as, levels, threshold, ties, bothbad),
+    )
+    paths, repeated = resolve(path)
+    files, kinds, notes = select(paths, format, path)
+    notes = [*repeated, *notes]
     chosen = list(dict.fromkeys(kinds))
     if len(chosen) > 1:
         shown = ", ".join(f"{files[kinds.index(kind)].name} ({kind})" for kind in chosen)
@@ -116,8 +136,9 @@ def read(
         if len(files) > 1:
             raise DataError(f"an npz file holds a whole R; read one at a time, not {len(files)} files")
         return npz.load(files[0].path, array=array, levels=levels, threshold=threshold, ties=ties, bothbad=bothbad)
-    options = Options(model, question, trial, score, levels, threshold, ties, bothbad)
-    return _with_notes(_read_tables([f.path for f in files], kinds, options), notes)
+    if model is not None and not isinstance(model, str):
+        raise OptionError(f"model={model!r}; it must be the name of a column")
+    return _with_notes(_read_tables([f.path for f in files], kinds, table), notes)
 
 
 def _with_notes(data: Responses | Comparisons, notes: list[str]) -> Responses | Comparisons:
@@ -137,25 +158,25 @@ def select(paths: list[Path], format: str | None, given: Any) -> tuple[list[Sour
     files = [Source(path) for path in paths]
     searched = not isinstance(given, str | os.PathLike) or len(paths) > 1 or paths[0] != Path(given)
     kinds = [_kind(file, format, searched) for file in files]
+    tables = [k for k, kind in enumerate(kinds) if kind not in (None, COMPANION)]
     if searched and any(kind in BY_NAME for kind in kinds):
         keep = [k for k, kind in enumerate(kinds) if kind in BY_NAME]
     else:
-        keep = [k for k, kind in enumerate(kinds) if kind is not None]
+        keep = tables
     if not keep:
         raise DataError(f"none of the {len(files)} files holds results ({', '.join(f.name for f in files[:5])})")
     notes = []
-    if len(keep) < len(files):
-        left = [files[k].name for k in range(len(files)) if k not in keep]
+    left = [file.path.name for k, file in enumerate(files) if k not in keep and kinds[k] != COMPANION]
+    if left:
         notes = [f"{len(left)} other files were left out ({', '.join(left[:3])}{', ...' if len(left) > 3 else ''})"]
     return [files[k] for k in keep], [kinds[k] or "" for k in keep], notes
 
 
 def _kind(file: Source, format: str | None, searched: bool) -> str | None:
-    """The format of one file; None for a file that may be left out."""
+    """The format of one file; None for a file that may be left out, `COMPANION` for one that goes with others."""
     if format is not None:
         return format
-    suffixes = [s.lower() for s in file.path.suffixes[-2:] if s != ".gz"]
-    plain = SUFFIXES.get(suffixes[-1] if suffixes else "")
+    plain = SUFFIXES.get(suffixes_of(file.path)[1])
     if plain is not None and plain not in SNIFFED:
         return plain
     if file.suffix == ".eval" or plain is not None or not file.suffix:
@@ -164,7 +185,7 @@ def _kind(file: Source, format: str | None, searched: bool) -> str | None:
                 return tool
             if is_companion(file):
                 if searched:
-                    return None
+                    return COMPANION
                 raise DataError(
                     f"{file.name} holds totals, not results of single trials; read the samples_*.jsonl beside it"
                 )
@@ -178,32 +199,47 @@ def _kind(file: Source, format: str | None, searched: bool) -> str | None:
 
 
 def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Responses | Comparisons:
-    parts = [
-        TABLES[k](p, lambda names, p=p: options.pick(names, f"{p.name}: ")) for p, k in zip(paths, kinds, strict=True)
-    ]
+    parts = [TABLES[k](p, lambda names, p=p: options.pick(names, f"{p}: ")) for p, k in zip(paths, kinds, strict=True)]
     lengths = [len(next(iter(part.values())).codes) for part in parts]
     first = list(parts[0])
     for p, part in zip(paths[1:], parts[1:], strict=True):
         if len(part) != len(first):
-            raise DataError(f"{p.name} has columns {', '.join(part)} where {paths[0].name} has {', '.join(first)}")
+            raise DataError(f"{p} has columns {', '.join(part)} where {paths[0]} has {', '.join(first)}")
     columns = {name: concatenate([list(part.values())[k] for part in parts]) for k, name in enumerate(first)}
     named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     notes = [f"read {sum(lengths)} rows of {named} ({kinds[0]}): columns {', '.join(first)}"]
     if len(paths) == 1:
-        return options.build(columns, notes=notes, where=f"{named}: ")
+        return options.build(columns, notes=notes, where=f"{paths[0]}: ")
     ends = np.cumsum(lengths)
 
     def place(row: int) -> str:
         k = int(np.searchsorted(ends, row, side="right"))
-        return f"{paths[k].name}: row {row - int(ends[k]) + lengths[k] + 1}"
+        return f"{paths[k]}: row {row - int(ends[k]) + lengths[k] + 1}"
 
     return options.build(columns, notes=notes, place=place)
 
 
-def resolve(path: Any) -> list[Path]:
-    """The files that a path, a folder, a pattern or a list of these names; `DataError` where there are none."""
+def resolve(path: Any) -> tuple[list[Path], list[str]]:
+    """The files that a path, a folder, a pattern or a list of these names, each once, and a note on those that were
+    named again; `DataError` where there are none."""
+    found: dict[str, Path] = {}
+    again: list[Path] = []
+    for file in _found(path):
+        if found.setdefault(os.path.realpath(file), file) is not file:
+            again.append(file)
+    notes = []
+    if again:
+        first = found[os.path.realpath(again[0])]
+        which = f"{again[0]} is {first}" + (f", and {len(again) - 1} more" if len(again) > 1 else "")
+        notes = [f"{len(again)} paths lead to files that were read already ({which}): each file was read once"]
+    return list(found.values()), notes
+
+
+def _found(path: Any) -> list[Path]:
     if isinstance(path, str | os.PathLike):
         text = os.fspath(path)
+        if isinstance(text, bytes) or "\0" in text:
+            raise OptionError(f"path={text!r} is not the name of a file")
         if not os.path.exists(text) and glob.has_magic(text):
             found = sorted(Path(p) for p in glob.glob(text, recursive=True) if os.path.isfile(p))
             if not found:
@@ -219,7 +255,15 @@ def resolve(path: Any) -> list[Path]:
         return [Path(text)]
     if not isinstance(path, Iterable):
         raise OptionError(f"path must be a file name, a pattern or a list of these, not {type(path).__name__}")
-    paths = [p for one in path for p in resolve(one)]
+    paths = [p for one in path for p in _found(one)]
     if not paths:
         raise DataError("path is an empty list: there is no file to read")
-    return list(dict.fromkeys(paths))
+    return paths
+
+
+def read_columns(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
+    """The columns that ``pick`` chooses of a table in a file (csv, jsonl or parquet), for tables of other kinds."""
+    kind = SUFFIXES.get(suffixes_of(path)[1])
+    if kind not in TABLES:
+        raise DataError(f"{path} is not a csv, jsonl or parquet file by its name")
+    return TABLES[kind](_found(path)[0], pick)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jaxrank.data.readers.jsonl import first_line, parse, text_of
+from jaxrank.data.readers.files import suffixes_of, text_of
+from jaxrank.data.readers.jsonl import first_line, parse
 from jaxrank.errors import DataError
 
 TEXT = (".json", ".jsonl", ".ndjson", "")
@@ -20,12 +22,23 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.path.name
+        """The whole path, as it was given, for messages."""
+        return str(self.path)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its endings."""
+        return suffixes_of(self.path)[0] if self.suffix else self.path.name
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which the file was found; links are not followed, for their targets have names of their own."""
+        return Path(os.path.abspath(self.path)).parent
 
     @property
     def suffix(self) -> str:
         """The ending in lower case, "" for files without one (or with a version number in its place)."""
-        suffix = self.path.suffix.lower()
+        suffix = suffixes_of(self.path)[1]
         return suffix if suffix[1:].isalpha() else ""
 
     @cached_property

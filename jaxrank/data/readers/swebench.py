@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from jaxrank.data.readers.jsonl import parse, text_of
+from jaxrank.data.readers.files import text_of
+from jaxrank.data.readers.jsonl import parse
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -32,7 +33,7 @@ def read_experiments(sources: list[Source], options: LogOptions) -> Responses:
             "instances they are missing here: pass questions=..."
         )
     for source, found in sorted(lists, key=lambda item: str(item[0].path)):
-        folder = source.path.resolve().parent
+        folder = source.folder
         folder = folder.parent if folder.name == "results" else folder
         model = options.model_of(source, _DATE.sub("", folder.name))
         strangers = set().union(*found.values()) - set(known)
@@ -50,24 +51,28 @@ def read_experiments(sources: list[Source], options: LogOptions) -> Responses:
 
 
 def read_reports(sources: list[Source], options: LogOptions) -> Responses:
-    """``<model>.<run_id>.json``. Resolved is 1; unresolved and empty patches are 0. Instances with errors are 0, as in
-    the report, and those of failed infrastructure or never submitted are missing; ``errors`` overrides both."""
+    """``<model>.<run_id>.json``, also with ``resolved`` for ``resolved_ids`` as Multi-SWE-bench writes it.
+
+    Resolved is 1; unresolved and empty patches are 0. Instances with errors and instances that were never submitted
+    are 0, as in the benchmark's rate, which is resolved of total; those of failed infrastructure are missing;
+    ``errors`` overrides these three."""
     rows = Rows(options)
-    for source in sorted(sources, key=lambda s: str(s.path)):
-        name = source.path.stem.rpartition(".")[0] or source.path.stem
-        model = options.model_of(source, name)
+    sources = sorted(sources, key=lambda s: str(s.path))
+    name = lambda source: source.stem.rpartition(".")[0] or source.stem
+    for source, model in zip(sources, options.models_of(sources, name, rows.notes), strict=True):
         run = rows.run(model)
         infra = set(_ids(source, "infra_failure_ids", required=False))
+        resolved = "resolved_ids" if "resolved_ids" in source.keys else "resolved"
         groups = (
-            ("resolved_ids", 1.0),
+            (resolved, 1.0),
             ("unresolved_ids", 0.0),
             ("empty_patch_ids", 0.0),
             ("error_ids", options.failed("zero")),
-            ("incomplete_ids", options.failed("missing")),
+            ("incomplete_ids", options.failed("zero")),
         )
         done: set[str] = set()
         for key, score in groups:
-            for instance in _ids(source, key, required=key == "resolved_ids"):
+            for instance in _ids(source, key, required=key == resolved):
                 if instance in done:
                     continue
                 done.add(instance)
@@ -127,5 +132,9 @@ def _split(questions: Any) -> list[str] | None:
 
 
 EXPERIMENTS = Format("swebench-experiments", lambda s: {"no_generation", "resolved"} <= s.keys, read_experiments)
-REPORTS = Format("swebench-report", lambda s: {"resolved_ids", "total_instances"} <= s.keys, read_reports)
+REPORTS = Format(
+    "swebench-report",
+    lambda s: "total_instances" in s.keys and ("resolved_ids" in s.keys or {"resolved", "unresolved_ids"} <= s.keys),
+    read_reports,
+)
 LEADERBOARDS = Format("swebench-leaderboards", lambda s: "leaderboards" in s.keys, read_leaderboards)

@@ -30,11 +30,10 @@ def read_tau(sources: list[Source], options: LogOptions) -> Responses:
     """Model: from the file's name. A reward of 1 is solved. Trajectories that ended in an exception (``info.error``)
     have reward 0, as in the tool; ``errors="missing"`` takes them as missing."""
     rows = Rows(options)
-    for source in sources:
-        stem = source.path.stem
-        found = _RUN.match(stem) or _DOMAIN.match(stem)
-        task = found.groupdict().get("domain", "") if found else ""
-        model = options.model_of(source, found["model"] if found else stem)
+    found = {source: _RUN.match(source.stem) or _DOMAIN.match(source.stem) for source in sources}
+    name = lambda source: found[source]["model"] if found[source] else source.stem
+    for source, model in zip(sources, options.models_of(sources, name, rows.notes), strict=True):
+        task = found[source].groupdict().get("domain", "") if found[source] else ""
         run = rows.run(model, task)
         for entry in list_of(source.document, dict, source.name):
             info = entry.get("info")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
 import numpy as np
@@ -112,7 +113,7 @@ def _as_frame(frame, library):
     """The table in another library, or as it is where that library itself refuses it."""
     if library == "dict":
         return frame
-    module = pytest.importorskip(library)
+    module = importlib.import_module(library)
     try:
         return module.table(frame) if library == "pyarrow" else module.DataFrame(frame)
     except Exception:
