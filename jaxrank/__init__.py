@@ -17,6 +17,7 @@ from jaxrank.numerics.separation import Superiority
 from jaxrank.numerics.status import Status
 from jaxrank.reports import report
 from jaxrank.results import plots
+from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
 from jaxrank.results.pools import Pools
@@ -24,7 +25,7 @@ from jaxrank.results.posterior import Posterior, load_posterior
 from jaxrank.results.replicates import Replicates, Summary
 from jaxrank.results.storage import load
 from jaxrank.results.tiers import tiers
-from jaxrank.studies.agreement import Agreement, FitTable, agreement, fit_all
+from jaxrank.studies.agreement import agreement, fit_all
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.diagnosis import Diagnosis, diagnose
 from jaxrank.studies.fit import fit

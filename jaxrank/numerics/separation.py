@@ -55,8 +55,7 @@ def count_above(ranks: np.ndarray) -> np.ndarray:
 
 def shares_above(above: np.ndarray, n: int) -> Superiority:
     """`Superiority` from counts ``above`` (L, L) over n replicates or draws."""
-    share = above / n
-    return Superiority(share, 1 - share - share.T)
+    return Superiority(above / n, (n - above - above.T) / n)
 
 
 def rank_ends(counts: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

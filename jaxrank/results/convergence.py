@@ -7,12 +7,10 @@ not converged [hariri2026dont, section 3.3 and appendix I.1].
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import equinox as eqx
 import jax
@@ -21,13 +19,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.errors import OptionError
+from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling import draws
 from jaxrank.resampling.prefixes import Prefixes
 from jaxrank.resampling.work import Work, block_size
-from jaxrank.results import storage
-from jaxrank.results.drawing import draw
-from jaxrank.results.tables import render
+from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TAU_BINS = 2000  # of the histogram of tau from -1 to 1, for bands
 _TAU_UNIT = 2**20  # tau is summed in whole units of 2^-20, so that sums do not depend on how replicates are chunked
@@ -84,11 +84,13 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Convergence:
+class Convergence(Returned):
     """A convergence study of several methods on the same replicates.
 
     **methods**: names. **models**: names. **n_trials**: N. **grid**: the prefixes looked at, ascending, last N.
     **n_replicates**: B. **reference**: how reference rankings were made ("gold", "self" or "given").
+
+    Iterating gives the row of `summary_frame` of every method, ``[method]`` that of one.
     """
 
     methods: tuple[str, ...]
@@ -122,7 +124,7 @@ class Convergence:
         pmf = self.pmf(method)
         return np.cumsum(np.concatenate([[0.0], pmf[1:]]))
 
-    def mean(self, method: str, not_converged: str = "N") -> float:
+    def mean(self, method: str, not_converged: Literal["N", "drop"] = "N") -> float:
         """Mean convergence@n. Replicates that did not converge count as N ("N", a lower bound of what they need), or
         are left out ("drop"; NaN where none converged)."""
         if not_converged not in ("N", "drop"):
@@ -148,16 +150,18 @@ class Convergence:
         """(len(grid),): share of replicates without a tau-b: a constant ranking, or no ranking."""
         return 1 - self._tau_counts(method)[0] / self.n_replicates
 
-    def tau_band(self, method: str, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends (len(grid),) of the central ``level`` of tau-b over replicates, to within 0.001."""
-        if not 0 < level < 1:
-            raise OptionError(f"level={level}; it must lie between 0 and 1, for example 0.95")
-        cumulative = np.cumsum(self._tau_counts(method)[3], axis=1)
+    def tau_band(self, method: str, level: float = 0.95) -> Interval:
+        """The central ``level`` of tau-b over replicates, ends (len(grid),), to within 0.001."""
+        check_level(level)
+        known, _, _, histogram = self._tau_counts(method)
+        cumulative = np.cumsum(histogram, axis=1)
         total = cumulative[:, -1:]
         at = lambda q: np.where(
             total[:, 0] > 0, (cumulative < np.maximum(q * total, 1)).sum(axis=1) / TAU_BINS * 2 - 1, np.nan
         )
-        return at((1 - level) / 2), at((1 + level) / 2)
+        used = int(known.min())  # the replicates with a tau-b differ by prefix; the fewest
+        ends = at((1 - level) / 2), at((1 + level) / 2)
+        return Interval(*ends, level, "percentiles of replicates", "trials", used, self.n_replicates - used)
 
     def worst(self, method: str, count: int = 1) -> np.ndarray:
         """Numbers of the replicates that took longest: those that did not converge, then by falling convergence@n."""
@@ -172,7 +176,7 @@ class Convergence:
         with jax.enable_x64(self.x64[method]):
             return np.asarray(_trajectory(self.works[method], jnp.uint32(replicate)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas frame with one row a method and prefix: method, n, pmf, cdf, agreement, tau, tau_sd."""
         import pandas as pd
 
@@ -186,7 +190,7 @@ class Convergence:
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
 
-    def summary_frame(self) -> Any:
+    def summary_frame(self) -> pd.DataFrame:
         """A pandas frame with one row a method: mean convergence@n (both rules), share not converged, worst."""
         import pandas as pd
 
@@ -202,26 +206,32 @@ class Convergence:
         ]
         return pd.DataFrame(rows)
 
-    def summary(self, format: str = "text") -> str:
-        """`summary_frame` with how it was made; ``format`` as in `Result.summary`."""
-        notes = [f"mean: replicates that did not converge count as {self.n_trials}; worst: of those that converged"]
-        return render(self.summary_frame(), format, title=repr(self), notes=notes)
+    def __len__(self) -> int:
+        return len(self.methods)
 
-    def plot(self, kind: str = "tau", ax: Any = None, **options: Any) -> Any:
-        """Draw the study: "tau" (agreement against n), "convergence" (pmf and cdf of convergence@n) or "bump" (ranks
-        against n); options as the function of `jaxrank.plots` takes them. Returns the Axes."""
-        return draw(self, kind, ax, options)
+    def __iter__(self) -> Iterator[Row]:
+        return rows_of(self.summary_frame())
 
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write the study to ``.npz`` (`jaxrank.load` reads it back whole; grid, models, methods and the arrays of each
-        method, as ``method/array``, under these names), or `to_frame` to ``.csv``, ``.json`` or ``.parquet``."""
+    def __getitem__(self, method: str) -> Row:
+        return row_of(self.summary_frame(), named(self.methods, method, "method"))
+
+    def __contains__(self, method: object) -> bool:
+        return method in self.methods
+
+    def _shown(self) -> pd.DataFrame:
+        return self.summary_frame()
+
+    def _foot(self) -> list[str]:
+        return [f"mean: replicates that did not converge count as {self.n_trials}; worst: of those that converged"]
+
+    def _record(self) -> dict[str, Any]:
         record = {"methods": list(self.methods), "scheme": self.scheme, "n_replicates": self.n_replicates}
-        record.update(reference=self.reference, n_trials=self.n_trials)
-        if Path(path).suffix != ".npz":
-            return storage.save_table(self.to_frame(), path, record)
+        return {**record, "reference": self.reference, "n_trials": self.n_trials}
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Grid, models, methods, and the arrays of each method as ``method/array``."""
         arrays = {f"{m}/{k}": v for m in self.methods for k, v in vars(self._curve(m)).items() if v is not None}
-        named = {"methods": np.array(self.methods), "models": np.array(self.models), "grid": self.grid}
-        return storage.save(self, path, record, {**named, **arrays})
+        return {"methods": np.array(self.methods), "models": np.array(self.models), "grid": self.grid, **arrays}
 
     @cached_property
     def _moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -18,6 +19,10 @@ from jaxrank.resampling.schemes import Models
 from jaxrank.resampling.sources import restrict
 from jaxrank.resampling.work import Work
 from jaxrank.results.convergence import tau_with
+from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class PoolWork(Work):
@@ -66,13 +71,15 @@ class PoolWork(Work):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pools:
+class Pools(Returned):
     """Agreement of single-trial rankings in pools of models, for several methods on the same pools.
 
     **members**: int (B, size), the models of each pool.  **gold[m]**: (B,), mean over the N trials of tau-b between
     method m on one trial and Bayes@N on all trials, inside the pool.  **own[m]**: (B,), the same with method m on all
     trials of the pool.  **undefined[m]**: int (B,), trials without a tau-b with the gold order (a constant or missing
     ranking); they are left out of the means.
+
+    Iterating gives the row of `to_frame` of every method, ``[method]`` that of one.
     """
 
     methods: tuple[str, ...]
@@ -93,7 +100,7 @@ class Pools:
         top = np.nanmax(table, axis=0)
         return {m: float(np.mean(row >= top - 1e-9)) for m, row in zip(self.methods, table, strict=True)}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas frame with one row a method: size, mean and standard deviation over pools against both targets."""
         import pandas as pd
 
@@ -106,6 +113,24 @@ class Pools:
             row["undefined"] = float(self.undefined[m].mean())
             rows.append(row)
         return pd.DataFrame(rows)
+
+    def __len__(self) -> int:
+        return len(self.methods)
+
+    def __iter__(self) -> Iterator[Row]:
+        return rows_of(self.to_frame())
+
+    def __getitem__(self, method: str) -> Row:
+        return row_of(self.to_frame(), named(self.methods, method, "method"))
+
+    def __contains__(self, method: object) -> bool:
+        return method in self.methods
+
+    def _foot(self) -> list[str]:
+        return ["gold: mean tau-b of one trial with Bayes on all trials; own: with the method itself on all trials"]
+
+    def _record(self) -> dict[str, Any]:
+        return {"methods": list(self.methods), "size": self.size, "n_replicates": self.n_replicates}
 
     def __repr__(self) -> str:
         return (

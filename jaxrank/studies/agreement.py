@@ -2,155 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, UnknownMethodError
+from jaxrank.errors import JaxrankError, JaxrankWarning, UnknownMethodError
 from jaxrank.methods import catalogue
 from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.ranks import kendall_tau, rank_scores
-from jaxrank.results import plots, storage
-from jaxrank.results.drawing import draw, register
+from jaxrank.results.agreement import GOLD, Agreement, FitTable
 from jaxrank.results.fit import Result
-from jaxrank.results.tables import render
 from jaxrank.studies.fit import as_data, as_key, compile_together, method_name, prepare, read_statistic, run
-
-GOLD = "bayes"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FitTable:
-    """Results of many methods on one data set.
-
-    **results**: `Result` by identifier, also those that did not converge (see their status).
-    **skipped**: why a method could not run on these data, by identifier.  **seconds**: time of each run, by
-    identifier, without the compilation that methods share the cores for.
-    """
-
-    results: dict[str, Result]
-    skipped: dict[str, str]
-    seconds: dict[str, float]
-    models: tuple[str, ...]
-
-    def __getitem__(self, method: str) -> Result:
-        return self.results[method]
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Identifiers of the methods that gave every model a score."""
-        return tuple(name for name, r in self.results.items() if np.all(r.ranks > 0))
-
-    def to_frame(self) -> Any:
-        """A pandas frame of competition ranks: a row a model, a column a method."""
-        import pandas as pd
-
-        return pd.DataFrame({name: self.results[name].ranks for name in self.methods}, index=list(self.models))
-
-    def status_frame(self) -> Any:
-        """A pandas frame with a row a method: status, seconds and what is to be said about it."""
-        import pandas as pd
-
-        rows = [(n, str(r.status), self.seconds[n], r.explain()) for n, r in self.results.items()]
-        rows += [(n, "not run", np.nan, why) for n, why in self.skipped.items()]
-        return pd.DataFrame(rows, columns=["method", "status", "seconds", "detail"])
-
-    def summary(self, format: str = "text") -> str:
-        """Ranks of every model by every method; ``format`` as in `Result.summary`."""
-        frame = self.to_frame().rename_axis("model").reset_index()
-        notes = [f"not run: {name}: {why}" for name, why in self.skipped.items()]
-        return render(frame, format, title=repr(self), notes=notes)
-
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write all results to ``.npz`` (`jaxrank.load` reads them back), or the table of ranks to ``.csv``, ``.json``
-        or ``.parquet``."""
-        record = {"methods": list(self.results), "skipped": self.skipped}
-        if Path(path).suffix == ".npz":
-            return storage.save(self, path, record)
-        return storage.save_table(self.to_frame().rename_axis("model").reset_index(), path, record)
-
-    def agreement(self, gold: str = GOLD) -> Agreement:
-        """Kendall's tau-b between all methods that gave every model a score."""
-        names = self.methods
-        if gold not in names:
-            raise OptionError(f"gold={gold!r} is not among the methods with a full ranking: {', '.join(names)}")
-        ranks = np.stack([self.results[name].rank("average") for name in names])
-        return Agreement(names, ranks, self.models, gold)
-
-    def plot(self, kind: str = "agreement", ax: Any = None, **options: Any) -> Any:
-        """Draw the agreement of the methods, a heat map of tau-b; options as `jaxrank.plots.agreement`. Returns the
-        Axes."""
-        return draw(self, kind, ax, options)
-
-    def __repr__(self) -> str:
-        return f"FitTable({len(self.results)} methods, {len(self.skipped)} not run, {len(self.models)} models)"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
-    """Agreement of K rankings of L models. **ranks** (K, L): average ranks, 1 is best."""
-
-    methods: tuple[str, ...]
-    ranks: np.ndarray
-    models: tuple[str, ...]
-    gold: str = GOLD
-
-    @cached_property
-    def tau(self) -> np.ndarray:
-        """Kendall's tau-b of every two methods, (K, K); NaN for a ranking that ties all models."""
-        with jax.enable_x64(True):
-            pairwise = jax.jit(lambda x: kendall_tau(x[:, None, :], x[None, :, :]))
-            return np.asarray(pairwise(self.ranks))
-
-    @property
-    def tau_with_gold(self) -> dict[str, float]:
-        """Tau-b of each method with the gold standard, highest first."""
-        column = self.tau[:, self.methods.index(self.gold)]
-        order = np.argsort(-np.nan_to_num(column, nan=-2), kind="stable")
-        return {self.methods[i]: float(column[i]) for i in order}
-
-    @cached_property
-    def groups(self) -> list[tuple[str, ...]]:
-        """Methods with the identical order, ties included; largest groups first."""
-        found: dict[bytes, list[str]] = {}
-        for name, row in zip(self.methods, self.ranks, strict=True):
-            found.setdefault(row.astype(float).tobytes(), []).append(name)
-        return [tuple(g) for g in sorted(found.values(), key=len, reverse=True)]
-
-    @cached_property
-    def consensus(self) -> np.ndarray:
-        """Competition ranks of the mean rank over distinct orders, (L,): an order that many methods share counts
-        once."""
-        distinct = np.stack([self.ranks[self.methods.index(group[0])] for group in self.groups])
-        with jax.enable_x64(True):
-            return np.asarray(rank_scores(-distinct.mean(axis=0), resolution=1e-9))
-
-    def to_frame(self) -> Any:
-        """The matrix of tau-b as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.tau, index=list(self.methods), columns=list(self.methods))
-
-    def plot(self, kind: str = "agreement", ax: Any = None, **options: Any) -> Any:
-        """Draw the matrix of tau-b; options as `jaxrank.plots.agreement`. Returns the Axes."""
-        return draw(self, kind, ax, options)
-
-    def __repr__(self) -> str:
-        n_methods, n_orders = len(self.methods), len(self.groups)
-        return f"Agreement({n_methods} methods in {n_orders} distinct orders, {len(self.models)} models)"
-
-
-register(FitTable, {"agreement": plots.agreement})
-register(Agreement, {"agreement": plots.agreement})
 
 
 def fit_all(

@@ -206,8 +206,8 @@ def studies(fit: jr.Result) -> dict[str, Callable]:
     R = graded()
     found = {
         "result": fit,
-        "replicates": jr.bootstrap(R, "avg", 20, "questions"),
-        "convergence": jr.convergence(R, "avg", 20),
+        "replicates": jr.bootstrap(R, "avg", n_replicates=20, scheme="questions"),
+        "convergence": jr.convergence(R, "avg", n_replicates=20),
         "all": jr.fit_all(R, ["avg"]),
     }
 

@@ -115,7 +115,7 @@ def test_scores_and_intervals_are_on_the_scale_of_the_levels(name, scheme, index
         jr.bootstrap(with_levels(index, k * levels), name, n_replicates=64, scheme=scheme, seed=1, dtype="float64")
         for k in (1, 100)
     )
-    np.testing.assert_allclose(large.scores, 100 * small.scores, rtol=1e-12)
+    np.testing.assert_allclose(large.replicate_scores, 100 * small.replicate_scores, rtol=1e-12)
     np.testing.assert_allclose(large.estimate.scores, 100 * small.estimate.scores, rtol=1e-12)
     np.testing.assert_allclose(large.estimate.interval(), 100 * np.asarray(small.estimate.interval()), rtol=1e-12)
 
@@ -133,8 +133,8 @@ def test_fit_evaluation_posterior_and_bootstrap_agree(name, levels):
     for scheme in ("trials", "questions"):
         rep = jr.bootstrap(data, name, n_replicates=400, scheme=scheme, seed=0, dtype="float64")
         np.testing.assert_array_equal(rep.estimate.scores, fit.scores)
-        spread = rep.scores.std(axis=0)
-        assert np.all(np.abs(rep.scores.mean(axis=0) - fit.scores) < 5 * spread / 20 + 1e-12)
+        spread = rep.replicate_scores.std(axis=0)
+        assert np.all(np.abs(rep.replicate_scores.mean(axis=0) - fit.scores) < 5 * spread / 20 + 1e-12)
     if name == "bayes":
         post = jr.posterior(data, "bayes", n_samples=500, seed=0)
         draws = np.asarray(post.draws["theta"]).reshape(-1, N_MODELS)

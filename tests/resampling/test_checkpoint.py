@@ -22,7 +22,17 @@ B = 3000  # three chunks of 1,024, the block of the short way of avg
 
 
 def study(folder: Path, seed: int = 1, n: int = B, **options):
-    return jr.bootstrap(R, "avg", n, "trials", seed, checkpoint=folder, chunk_size=1024, progress=False, **options)
+    return jr.bootstrap(
+        R,
+        "avg",
+        n_replicates=n,
+        scheme="trials",
+        seed=seed,
+        checkpoint=folder,
+        chunk_size=1024,
+        progress=False,
+        **options,
+    )
 
 
 def chunks(folder: Path) -> list[Path]:
@@ -43,7 +53,8 @@ import numpy as np
 import jaxrank as jr
 from tests.problems import graded
 base, seed, turns = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-run = lambda **o: jr.bootstrap(graded(), "avg", 3000, "trials", seed, chunk_size=1024, progress=False, **o)
+options = dict(n_replicates=3000, scheme="trials", seed=seed, chunk_size=1024, progress=False)
+run = lambda **o: jr.bootstrap(graded(), "avg", **options, **o)
 run()  # compiled before the first race
 for turn in range(turns):
     place = base / str(turn)
@@ -51,7 +62,7 @@ for turn in range(turns):
     while not (place / "go").exists():
         pass
     try:
-        np.save(place / f"{seed}.npy", run(checkpoint=place / "study").scores)
+        np.save(place / f"{seed}.npy", run(checkpoint=place / "study").replicate_scores)
     except jr.errors.OptionError as error:
         (place / f"{seed}.refused").write_text(str(error), encoding="utf-8")
 """
@@ -59,7 +70,9 @@ for turn in range(turns):
 
 def race(base: Path, turns: int) -> list[str]:
     """Two processes with seeds 1 and 2 begin at one moment in one folder, again and again; what went wrong."""
-    plain = {seed: jr.bootstrap(R, "avg", B, "trials", seed).scores for seed in (1, 2)}
+    plain = {
+        seed: jr.bootstrap(R, "avg", n_replicates=B, scheme="trials", seed=seed).replicate_scores for seed in (1, 2)
+    }
     for turn in range(turns):
         (base / str(turn)).mkdir()
     jobs = [subprocess.Popen([sys.executable, "-c", WORKER, str(base), str(seed), str(turns)]) for seed in plain]
@@ -98,7 +111,7 @@ def test_a_study_that_lost_its_manifest_goes_on_only_with_its_own_chunks(tmp_pat
     with pytest.raises(OptionError, match=r"lost its manifest.json, and .*no chunk of this study"):
         study(tmp_path, seed=2)
     assert not (tmp_path / MANIFEST).exists()
-    np.testing.assert_array_equal(study(tmp_path).scores, first.scores)
+    np.testing.assert_array_equal(study(tmp_path).replicate_scores, first.replicate_scores)
     assert len(stamps) > 1 and stamps == {p: p.stat().st_mtime_ns for p in chunks(tmp_path)}
     assert json.loads((tmp_path / MANIFEST).read_text(encoding="utf-8"))["chunk"] == 1024
 
@@ -138,7 +151,7 @@ def test_every_byte_of_a_chunk_counts(tmp_path: Path) -> None:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << rng.integers(8))]) + whole[place + 1 :])
         said = ""
         try:
-            np.testing.assert_array_equal(study(tmp_path).scores, first.scores)
+            np.testing.assert_array_equal(study(tmp_path).replicate_scores, first.replicate_scores)
         except OptionError as error:
             said = str(error)
         assert not said or path.name in said
@@ -159,7 +172,7 @@ def test_the_manifest_of_something_else_is_refused_before_the_work(
     with pytest.raises(OptionError, match="no manifest of a study"):
         study(tmp_path)
     with pytest.raises(OptionError, match="no manifest of a study"):
-        jr.convergence(R, "avg", 10, checkpoint=tmp_path)
+        jr.convergence(R, "avg", n_replicates=10, checkpoint=tmp_path)
     assert (tmp_path / MANIFEST).read_text(encoding="utf-8") == text
 
 
@@ -235,20 +248,20 @@ def test_every_label_has_a_folder_of_its_own_inside_the_checkpoint(tmp_path: Pat
 def test_a_study_with_such_labels_is_resumed(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     methods = {"..": "avg", "a b": "avg", "a_b": "bayes"}
-    first = jr.convergence(R, methods, 100, checkpoint=inside)
+    first = jr.convergence(R, methods, n_replicates=100, checkpoint=inside)
     assert [p.name for p in tmp_path.iterdir()] == ["inside"] and len(list(inside.iterdir())) == 3
-    again = jr.convergence(R, methods, 100, checkpoint=inside)
+    again = jr.convergence(R, methods, n_replicates=100, checkpoint=inside)
     assert again.to_frame().equals(first.to_frame())
 
 
 def test_shapes_of_every_kind_of_chunk_are_known(tmp_path: Path) -> None:
     """What a chunk must hold is told before one is made: for fits, prefixes with and without tau, and pools."""
     for _ in range(2):  # the second time every chunk is read
-        jr.bootstrap(R, "avg", 40, "questions", checkpoint=tmp_path / "fits")
-        jr.convergence(R, ["avg"], 40, checkpoint=tmp_path / "tau")
-        jr.convergence(R, ["avg"], 40, tau=False, checkpoint=tmp_path / "plain")
-        jr.model_pools(R, ["avg"], 3, 10, checkpoint=tmp_path / "pools")
-        jr.bootstrap(R, "kemeny_young", 3, "questions", checkpoint=tmp_path / "host")
+        jr.bootstrap(R, "avg", n_replicates=40, scheme="questions", checkpoint=tmp_path / "fits")
+        jr.convergence(R, ["avg"], n_replicates=40, checkpoint=tmp_path / "tau")
+        jr.convergence(R, ["avg"], n_replicates=40, tau=False, checkpoint=tmp_path / "plain")
+        jr.model_pools(R, ["avg"], size=3, n_replicates=10, checkpoint=tmp_path / "pools")
+        jr.bootstrap(R, "kemeny_young", n_replicates=3, scheme="questions", checkpoint=tmp_path / "host")
     assert len(list(tmp_path.rglob("0*.npz"))) >= 5
 
 
@@ -284,4 +297,7 @@ def test_a_broken_trace_does_not_reach_the_disk(tmp_path: Path, monkeypatch: pyt
         study(tmp_path)
     monkeypatch.setattr(engine, "_run_on_device", original)
     assert 0 < len(chunks(tmp_path)) < 3
-    np.testing.assert_array_equal(study(tmp_path).scores, jr.bootstrap(R, "avg", B, "trials", 1).scores)
+    np.testing.assert_array_equal(
+        study(tmp_path).replicate_scores,
+        jr.bootstrap(R, "avg", n_replicates=B, scheme="trials", seed=1).replicate_scores,
+    )

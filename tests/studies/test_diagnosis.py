@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.errors import OptionError
 from jaxrank.numerics.status import Status
 from jaxrank.studies.diagnosis import PROBLEM, diagnose
 
@@ -19,7 +20,7 @@ def test_plain_data_have_a_note_on_order_and_nothing_else():
     assert not d.problems
     assert "elo" in d["trial order"].methods
     assert "coverage" not in d
-    with pytest.raises(KeyError):
+    with pytest.raises(OptionError):
         d["coverage"]
 
 

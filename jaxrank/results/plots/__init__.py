@@ -9,6 +9,7 @@ first plot is drawn.
 
 from __future__ import annotations
 
+from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.drawing import Drawer, register
 from jaxrank.results.fit import Result
@@ -64,6 +65,8 @@ register(
         "hodge": hodge,
     },
 )
+register(FitTable, {"agreement": agreement})
+register(Agreement, {"agreement": agreement})
 register(Study, {"ranks": rank_distribution, **_RANKING})
 register(Convergence, {"tau": tau_curve, "convergence": convergence, "bump": bump})
 register(

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.names import look_alikes
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
+from jaxrank.results.returned import Returned, named
 from jaxrank.studies.diagnosis.battles import findings_of_battles
 from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, PROBLEM, Finding
 from jaxrank.studies.diagnosis.tensor import findings_of_responses
 from jaxrank.studies.diagnosis.wins import findings_of_wins
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["CAUTION", "NOTE", "PROBLEM", "Diagnosis", "Finding", "diagnose"]
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """All findings on one data set, problems first. ``str()`` is a report in plain text."""
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Returned):
+    """All findings on one data set, problems first. ``str()`` is a report in plain text. Iterating gives every
+    `Finding`, ``[name]`` the one of this name."""
 
     data: Responses | Comparisons | Rankings
     findings: tuple[Finding, ...]
@@ -29,15 +35,36 @@ class Diagnosis:
         """Findings that leave some methods without an answer."""
         return tuple(f for f in self.findings if f.severity == PROBLEM)
 
-    def __getitem__(self, name: str) -> Finding:
-        """The finding of this name; KeyError where the data has none such."""
-        for finding in self.findings:
-            if finding.name == name:
-                return finding
-        raise KeyError(name)
+    def __len__(self) -> int:
+        return len(self.findings)
 
-    def __contains__(self, name: str) -> bool:
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, name: str) -> Finding:
+        return self.findings[named([f.name for f in self.findings], name, "finding")]
+
+    def __contains__(self, name: object) -> bool:
         return any(finding.name == name for finding in self.findings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas frame, one row a finding: finding, severity, says, means, methods."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dict())
+
+    def _title(self) -> str:
+        return repr(self.data)
+
+    def _foot(self) -> list[str]:
+        return list(self.data.notes)
+
+    def __repr__(self) -> str:
+        found = [sum(f.severity == level for f in self.findings) for level in (PROBLEM, CAUTION, NOTE)]
+        words = ", ".join(
+            f"{n} {word}{'s' * (n != 1)}" for n, word in zip(found, (PROBLEM, CAUTION, NOTE), strict=True)
+        )
+        return f"Diagnosis({words}; {self.data!r})"
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns by name, one row a finding."""

@@ -1,0 +1,254 @@
+"""What calls return: one contract for all classes, so that a class that lacks a part of it fails (interface 3)."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import jaxrank as jr
+from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.evaluation import judges
+from jaxrank.results.drawing import kinds_of
+from jaxrank.results.returned import NOTEBOOK_ROWS, RankedModels, Returned, Row
+
+RATES = np.linspace(0.85, 0.15, 4)
+R = (np.random.default_rng(3).random((4, 12, 5)) < RATES[:, None, None]).astype(int)
+DATA = jr.Responses(R, models=["ada", "bob", "cyd", "<dee>"])
+BATTLES = jr.Comparisons.from_matrix([[0, 7, 9], [3, 0, 6], [1, 4, 0]], models=["x", "y", "z"])
+MAKE: dict[str, Any] = {
+    "Result": lambda: jr.fit(DATA, "bayes"),
+    "Replicates": lambda: jr.bootstrap(DATA, "avg", n_replicates=60),
+    "Summary": lambda: jr.bootstrap(DATA, "avg", n_replicates=60, keep="summary", scheme="questions"),
+    "Posterior": lambda: jr.posterior(DATA, "bayes", n_samples=50),
+    "FitTable": lambda: jr.fit_all(DATA, ["bayes", "avg", "borda"]),
+    "Agreement": lambda: jr.agreement(DATA, ["bayes", "avg", "borda"]),
+    "Convergence": lambda: jr.convergence(DATA, ["avg", "bayes"], n_replicates=40),
+    "Pools": lambda: jr.model_pools(DATA, ["avg"], size=3, n_replicates=8),
+    "Diagnosis": lambda: jr.diagnose(DATA),
+}
+RANKINGS = ("Result", "Replicates", "Summary", "Posterior")
+WITHOUT_PLOTS = ("Pools", "Diagnosis")
+
+
+@pytest.fixture(scope="module")
+def returned() -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: make() for name, make in MAKE.items()}
+
+
+def test_the_table_holds_every_class_that_a_call_returns() -> None:
+    classes = {
+        name for name in jr.__all__ if inspect.isclass(getattr(jr, name)) and issubclass(getattr(jr, name), Returned)
+    }
+    assert classes == set(MAKE)
+    assert {name for name in classes if issubclass(getattr(jr, name), RankedModels)} == set(RANKINGS)
+
+
+@pytest.fixture(params=MAKE)
+def thing(request: pytest.FixtureRequest, returned: dict[str, Any]) -> Any:
+    found = returned[request.param]
+    assert type(found).__name__ == request.param
+    return found
+
+
+def test_every_format_of_the_summary_is_text(thing: Any) -> None:
+    """interface 3: ``summary()`` was text three times and a data frame once."""
+    text = {form: thing.summary(form) for form in ("text", "html", "latex", "csv")}
+    assert all(isinstance(t, str) and t for t in text.values()) and thing.summary() == text["text"]
+    assert "<table" in text["html"] and "<dee>" not in text["html"] and r"\toprule" in text["latex"]
+    rows = pd.read_csv(io.StringIO(text["csv"]))
+    assert len(rows) > 0
+    with pytest.raises(OptionError, match="format='pdf'"):
+        thing.summary("pdf")
+
+
+def test_a_notebook_shows_the_table(thing: Any) -> None:
+    """front-door C5."""
+    page = thing._repr_html_()
+    assert page.startswith("<table") and page.count("<tr>") <= NOTEBOOK_ROWS + 2
+    assert page == thing.summary("html")  # short tables are whole
+
+
+def test_a_notebook_shows_thirty_rows_of_a_long_table() -> None:
+    many = jr.fit(np.eye(40, 12, dtype=int), "avg")
+    page = many._repr_html_()
+    assert page.count("<tr>") == 1 + NOTEBOOK_ROWS + 1 and "and 10 more rows" in page
+
+
+def test_rows_have_names_and_are_counted(thing: Any) -> None:
+    """interface 3: ``list(table)`` raised KeyError 0; front-door C5: ``fit["model"]``."""
+    rows = list(thing)
+    assert len(rows) == len(thing) > 0
+    names = {
+        "Agreement": lambda: thing.methods,
+        "Diagnosis": lambda: [f.name for f in thing],
+        "FitTable": lambda: [r.method for r in thing],
+    }.get(type(thing).__name__, lambda: [row.get("model", row.get("method")) for row in thing])()
+    for name, row in zip(names, rows, strict=True):
+        assert name in thing
+        again = thing[name]
+        if isinstance(row, Row):
+            assert again.keys() == row.keys()
+            assert all(again[k] == row[k] or again[k] != again[k] for k in row)
+            assert getattr(row, next(iter(row))) == row[next(iter(row))]
+        else:
+            assert np.all(np.asarray(again == row)) if isinstance(row, np.ndarray) else again is row
+    assert "nobody" not in thing
+    with pytest.raises(OptionError, match="nobody"):
+        thing["nobody"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])
+def test_files_hold_the_table(thing: Any, suffix: str, tmp_path: Any) -> None:
+    """interface 3: two writers of one extension."""
+    path = thing.save(tmp_path / f"table{suffix}")
+    if suffix == ".csv":
+        rows = pd.read_csv(path)
+    elif suffix == ".json":
+        rows = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["rows"])
+    else:
+        rows = pd.read_parquet(path)
+    if suffix == ".parquet" and isinstance(thing, jr.Replicates):
+        assert len(rows) == thing.n_replicates * len(thing)
+        return
+    assert len(rows) == len(thing.to_frame())
+    assert set(map(str, thing.to_frame().columns)) <= set(rows.columns)
+
+
+def test_npz_holds_everything(thing: Any, tmp_path: Any) -> None:
+    back = jr.load(thing.save(tmp_path / "whole.npz"))
+    assert type(back) is type(thing) and back.summary() == thing.summary() and len(back) == len(thing)
+    for suffix in (".txt", ""):  # interface 25: a posterior was written as npz under any name
+        with pytest.raises(OptionError, match="choose a name"):
+            thing.save(tmp_path / f"a{suffix}")
+    assert not (tmp_path / "a.txt").exists()
+
+
+def test_plots_by_kind(thing: Any) -> None:
+    if type(thing).__name__ in WITHOUT_PLOTS:
+        assert not kinds_of(type(thing))
+    else:
+        assert isinstance(thing.plot(ax=Figure()), Axes)
+    with pytest.raises(OptionError, match=f"a {type(thing).__name__} has"):
+        thing.plot("sculpture")
+
+
+@pytest.fixture(params=RANKINGS)
+def ranking(request: pytest.FixtureRequest, returned: dict[str, Any]) -> Any:
+    return returned[request.param]
+
+
+def test_scores_and_ranks_are_of_the_whole_data(ranking: Any) -> None:
+    """interface 3: scores were (B, L) here and (L,) there, and had three names."""
+    assert ranking.scores.shape == ranking.ranks.shape == (len(ranking.models),)
+    np.testing.assert_array_equal(ranking.ranks, np.asarray(jr.rank_scores(ranking.scores)))
+    assert [row.model for row in ranking] == [ranking.models[i] for i in ranking.order]
+    assert [row["rank"] for row in ranking] == sorted(ranking.ranks)
+    assert {"rank", "model", "score", "lower", "upper"} <= set(ranking.to_frame().columns)
+    assert not {"lower", "upper"} & set(ranking.to_frame(level=None).columns)
+
+
+def test_intervals_unpack_and_say_what_they_are(ranking: Any) -> None:
+    """interface 3: a pair, a 4-tuple and an (L, 2) array that unpacked wrongly for two models."""
+    for make in intervals_of(ranking):
+        wide, narrow = make(0.95), make(level=0.5)
+        assert isinstance(wide, jr.Interval) and (wide.level, narrow.level) == (0.95, 0.5)
+        low, high = wide
+        assert low is wide.lower and high is wide.upper and low.shape == high.shape
+        assert low.shape[0] == len(ranking.models) and np.asarray(wide).shape == (2, *low.shape)
+        assert np.all(low <= narrow.lower) and np.all(narrow.upper <= high)
+        assert wide.kind and "95 %" in wide.words and "95 %" in repr(wide)
+        drawn = isinstance(ranking, jr.Replicates | jr.Summary)
+        assert wide.unit == (ranking.unit if drawn else None)
+        assert (wide.used is None) == isinstance(ranking, jr.Result) and wide.left_out == 0
+        for level in (0.0, 1.0, 95, "wide", float("nan")):
+            with pytest.raises(OptionError, match="between 0 and 1"):
+                make(level)
+    low, high = ranking.interval(0.9)
+    frame = ranking.to_frame(level=0.9)
+    np.testing.assert_allclose(frame["lower"], low[ranking.order])
+    np.testing.assert_allclose(frame["upper"], high[ranking.order])
+    assert "90 %" in ranking.summary(level=0.9)
+
+
+def intervals_of(ranking: Any) -> Iterator[Any]:
+    yield ranking.interval
+    if not isinstance(ranking, jr.Summary):
+        yield ranking.difference_intervals
+    if not isinstance(ranking, jr.Result):
+        yield ranking.rank_intervals
+
+
+def test_superiority_has_one_orientation(ranking: Any) -> None:
+    """interface 3: 0 or 1/2 on the diagonal, an array or a pair of them."""
+    above, tied = found = ranking.superiority()
+    assert isinstance(found, jr.Superiority)
+    n = len(ranking.models)
+    off = ~np.eye(n, dtype=bool)
+    assert above.shape == tied.shape == (n, n) and np.all(np.diag(above) == 0)
+    np.testing.assert_allclose((above + above.T + tied)[off], 1, atol=1e-6)
+    np.testing.assert_array_equal(tied, tied.T)
+    best, worst = ranking.order[0], ranking.order[-1]
+    assert above[best, worst] > 0.9 > 0.1 > above[worst, best]
+
+
+def test_the_unit_is_what_was_drawn() -> None:
+    cases = {
+        "trials": (DATA, "trials"),
+        "questions": (DATA, "questions"),
+        "bayesian(questions)": (DATA, "questions"),
+        "questions_and_trials": (DATA, "questions and trials"),
+    }
+    for scheme, (data, unit) in cases.items():
+        rep = jr.bootstrap(data, "avg", n_replicates=4, scheme=scheme)
+        assert rep.unit == rep.interval().unit == unit
+    battles = jr.bootstrap(BATTLES, "bradley_terry_map", n_replicates=20)
+    assert battles.unit == battles.rank_intervals().unit == "battles"
+
+
+@pytest.mark.parametrize("method", ["bayes_ci", "rasch_mml_credible"])
+def test_quantiles_are_no_centres_of_intervals(method: str) -> None:
+    """numerics 8: the interval of bayes_ci lay around the lower quantile that it ranks by."""
+    fit = jr.fit(DATA, method)
+    assert not fit.has_interval and "lower" not in fit.to_frame() and "interval" not in fit.summary()
+    for call in (fit.interval, fit.superiority, fit.difference_intervals):
+        with pytest.raises(UnsupportedDataError, match="without quantile="):
+            call()
+
+
+def test_estimates_and_judges_speak_the_same_words() -> None:
+    estimate = jr.evaluation.pass_at_k(R, 2, level=0.8)
+    low, high = found = estimate.interval()
+    assert (found.level, found.kind) == (0.8, "normal, within the range of the metric")
+    np.testing.assert_array_equal(low, estimate.lower)
+    np.testing.assert_array_equal(high, estimate.upper)
+    draws = np.random.default_rng(0).normal([0.0, 1.0, 2.0], 0.5, (200, 3))
+    post = judges.JudgePosterior(draws, *np.zeros((4, 3)), "moderate")
+    low, high = post.interval(0.8)
+    assert low.shape == high.shape == post.scores.shape == (3,) and post.ranks.tolist() == [3, 2, 1]
+    assert post.rank_intervals(0.5).lower.tolist() == [3, 2, 1]
+    above, tied = post.superiority()
+    np.testing.assert_allclose(above + above.T + tied, 1)
+
+
+def test_only_data_and_method_have_a_place() -> None:
+    """interface 3: the order of the arguments differed by call."""
+    calls = (jr.fit, jr.fit_all, jr.agreement, jr.bootstrap, jr.subsample, jr.convergence, jr.model_pools, jr.posterior)
+    for call in (*calls, jr.numpyro_model):
+        places = [p.name for p in inspect.signature(call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        assert places[0] == "data" and places[1:] in (["method"], ["methods"], ["model"]), call.__name__
+    two = (jr.evaluation.pass_at_k, jr.evaluation.pass_hat_k, jr.evaluation.mg_pass_at_k)
+    for call, most in ((jr.evaluation.bayes, 1), (jr.evaluation.avg, 1), *((c, 2) for c in two)):
+        kinds = [p.kind for p in inspect.signature(call).parameters.values()]
+        assert kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) == most, call.__name__
