@@ -56,7 +56,7 @@ def _data(found: Found) -> Section:
 def _ranking(found: Found) -> Section:
     rep, result = found.replicates, found.result
     blocks: list[Any] = [Text(f"Method: {result.method}. Status: {result.status}.")]
-    frame = result.to_frame(found.level)
+    frame = result.to_frame(level=found.level)
     has_sets = rep is not None and rep.tally.finite > 1
     if rep is not None:
         order = result.order
