@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Mapping
@@ -38,13 +37,11 @@ def open_checkpoint(
 
 def configuration(work: Work, data: Responses | Comparisons, labels: Mapping[str, str]) -> dict[str, Any]:
     """``labels`` say in words what the study is; the rest is digests, types and versions."""
-    held = {f.name: getattr(data, f.name) for f in dataclasses.fields(data) if f.name != "notes"}
-    arrays = [np.asarray(x) for name, value in held.items() for x in (name, "" if value is None else value)]
     numbers, static = eqx.partition(work, eqx.is_array_like)
     leaves = [jax.random.key_data(x) if _is_key(x) else x for x in jax.tree.leaves(numbers)]
     return {
         **labels,
-        "data": digest_arrays(*arrays),
+        "data": digest_arrays(np.array(data.kind), *data.arrays(), np.array(data.models)),
         "work": digest_arrays(*map(np.asarray, leaves), np.array(str(jax.tree.structure(static)))),
         "dtype": "float64" if jax.config.read("jax_enable_x64") else "float32",
         "backend": jax.default_backend(),

@@ -119,7 +119,7 @@ class FittedPrefixes(Prefixes):
     @property
     def lane_bytes(self):
         stat = jax.eval_shape(lambda: self.source(jax.random.key(0), jnp.uint32(0), None)[0])
-        return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat))
+        return max(sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat)), self.source.lane_bytes)
 
 
 def make_prefixes(

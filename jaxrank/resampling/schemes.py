@@ -76,7 +76,11 @@ class Scheme(abc.ABC):
 
 @dataclass(frozen=True)
 class Trials(Scheme):
-    """Trial indices with replacement, N of N, the same for all questions and models (column-wise bootstrap)."""
+    """Trial indices with replacement, N of N, the same for all questions and models (column-wise bootstrap).
+
+    Unequal trials: a cell is redrawn from its own trials, as many as it has, by the shared index where it has that
+    trial; cells with the same trials stay aligned (see `jaxrank.resampling.uneven`).
+    """
 
     name = "trials"
     prefixes = True
@@ -93,7 +97,10 @@ class Trials(Scheme):
 
 @dataclass(frozen=True)
 class TrialsPerQuestion(Scheme):
-    """Trial indices with replacement, drawn anew for each question, the same for all models (row-wise bootstrap)."""
+    """Trial indices with replacement, drawn anew for each question, the same for all models (row-wise bootstrap).
+
+    Unequal trials: as `Trials`, question by question; models with the same trials of a question stay aligned.
+    """
 
     name = "trials_per_question"
     prefixes = True
@@ -110,7 +117,11 @@ class TrialsPerQuestion(Scheme):
 
 @dataclass(frozen=True)
 class Independent(Scheme):
-    """Trial indices with replacement, drawn anew for each model and question: models share nothing."""
+    """Trial indices with replacement, drawn anew for each model and question: models share nothing.
+
+    Unequal trials: every cell draws as many as it has, from its own. Of all schemes this one needs no assumption on
+    which trials belong together.
+    """
 
     name = "independent"
     weighted = False
@@ -125,7 +136,11 @@ class Independent(Scheme):
 
 @dataclass(frozen=True)
 class Questions(Scheme):
-    """Questions with replacement, M of M, each with all its trials (cluster bootstrap)."""
+    """Questions with replacement, M of M, each with all its trials (cluster bootstrap).
+
+    Unequal trials: a question comes with the cells as they are, missing ones included, since what was missed is part of
+    the cluster; a model is left without data where none of its questions is drawn.
+    """
 
     name = "questions"
     unit = "questions"
@@ -144,7 +159,8 @@ class Questions(Scheme):
 class QuestionsAndTrials(Scheme):
     """Questions with replacement, then for every drawn question its trials with replacement (two-stage bootstrap).
 
-    A question that was drawn twice gets two draws of its trials.
+    A question that was drawn twice gets two draws of its trials. Unequal trials: as `Questions`, then as
+    `TrialsPerQuestion` inside the cells of every drawn question.
     """
 
     name = "questions_and_trials"
@@ -163,7 +179,11 @@ class QuestionsAndTrials(Scheme):
 
 @dataclass(frozen=True)
 class Bayesian(Scheme):
-    """Dirichlet(1, ..., 1) weights on the trials, or on the questions (Bayesian bootstrap)."""
+    """Dirichlet(1, ..., 1) weights on the trials, or on the questions (Bayesian bootstrap).
+
+    Unequal trials: the weights of a cell's own trials, in proportion, are Dirichlet(1, ..., 1) again; they are scaled
+    to sum to the number of its trials. Comparisons of a trial keep its weight as it is.
+    """
 
     name = "bayesian"
     ordered = False
@@ -185,7 +205,9 @@ class Bayesian(Scheme):
 class Subsample(Scheme):
     """``n`` of the N trials without replacement, the same for all questions and models.
 
-    n = 1 enumerates: replicate b is trial b, N replicates in all (the published low-budget protocol).
+    n = 1 enumerates: replicate b is trial b, N replicates in all (the published low-budget protocol). Unequal trials:
+    one random order of the trials is drawn for all, and a cell takes the first n that it has (all, where it has no more
+    than n), so that n = 1 is drawn at random too.
     """
 
     name = "subsample"
@@ -213,7 +235,7 @@ class Subsample(Scheme):
 
 @dataclass(frozen=True)
 class Models(Scheme):
-    """Pools of ``size`` models drawn without replacement, each with all the data of its models."""
+    """Pools of ``size`` models drawn without replacement, each with all the data of its models, as they are."""
 
     name = "models"
     unit = "models"

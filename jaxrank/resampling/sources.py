@@ -19,6 +19,9 @@ from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.ranker import Ranker
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
+from jaxrank.resampling.uneven import DRAWS_TRIALS, WithinCells, is_uneven
+
+_INDEX_BYTES = 8  # beside a gathered outcome: its index, and a random word or an order
 
 
 class Source(eqx.Module):
@@ -32,6 +35,11 @@ class Source(eqx.Module):
 
     def payload(self, key: Array, replicates: np.ndarray) -> Any:
         return None
+
+    @property
+    def lane_bytes(self) -> int:
+        """What one replicate holds on the way to its statistic, beyond the statistic itself."""
+        return 0
 
     @abc.abstractmethod
     def __call__(self, key: Array, replicate: Any, payload: Any) -> tuple[Any, Any]:
@@ -47,6 +55,7 @@ class TrialSource(Source):
     rows: Any
     outcomes: Int[Array, "models questions trials"] | None
     like: Any
+    trials: Array | None = None  # (models, questions), where weights would change how many trials a cell has
 
     def __call__(self, key, replicate, payload):
         draw = self.scheme.draw(key, replicate, self.shape, self.float_dtype)
@@ -57,16 +66,34 @@ class TrialSource(Source):
     def made_from(self, draw: Array, first: Any = None) -> Any:
         """The statistic of a draw, or of its ``first`` trials."""
         if self.outcomes is None:
-            return self.statistic.reduce(self.rows, self.scheme.weights(draw, self.shape, self.float_dtype, first))
+            return self._weighted(self.scheme.weights(draw, self.shape, self.float_dtype, first))
         outcomes = self.scheme.gather(draw, self.outcomes)
-        if first is not None:
-            outcomes = jnp.where((jnp.arange(outcomes.shape[2]) < first)[None, None, :], outcomes, -1)
+        if first is not None:  # of every cell, so that one whose first trial is missing has a first trial too
+            outcomes = jnp.where(jnp.cumsum(outcomes >= 0, axis=2, dtype=jnp.int32) <= first, outcomes, -1)
         return self._gathered(outcomes)
+
+    def _weighted(self, weights: Weights) -> Any:
+        if self.trials is None:
+            return self.statistic.reduce(self.rows, weights)
+        counts = Counts.reduce(self.rows, weights)
+        total = counts.trials
+        share = jnp.where(total > 0, self.trials / jnp.where(total > 0, total, 1), 0)
+        counts = Counts(counts.categories * share[:, :, None], counts.questions, counts.levels)
+        return pair_all(counts) if self.statistic is Pairs else counts
 
     def _gathered(self, outcomes: Array) -> Any:
         if self.statistic is Pairs and isinstance(self.like, Counts):
             return pair_all(Counts.gather(outcomes, self.like))
         return self.statistic.gather(outcomes, self.like)
+
+    @property
+    def lane_bytes(self):
+        gathered = 0 if self.outcomes is None else self.outcomes.size * (self.outcomes.dtype.itemsize + _INDEX_BYTES)
+        every = isinstance(self.rows, CountRows) and self.statistic is Pairs
+        every |= self.statistic is Pairs and isinstance(self.like, Counts)
+        n_models, n_questions, _ = self.shape
+        paired = n_models**2 * n_questions * self.float_dtype.itemsize if every else 0
+        return max(gathered, paired)
 
     @property
     def float_dtype(self) -> Any:
@@ -171,8 +198,13 @@ def pair_all(counts: Counts) -> Pairs:
     return Pairs.reduce(rows, Weights(questions=counts.questions))
 
 
-def make_source(data: Responses | Comparisons, ranker: Ranker, scheme: Scheme, pairing: str, method: str) -> Source:
-    """The source of a method's replicates; `OptionError` or `UnsupportedDataError` where the scheme cannot serve it."""
+def make_source(
+    data: Responses | Comparisons, ranker: Ranker, scheme: Scheme, pairing: str, method: str, by_column: bool = False
+) -> Source:
+    """The source of a method's replicates; `OptionError` or `UnsupportedDataError` where the scheme cannot serve it.
+
+    **by_column**: trial n is what stands in column n, for every cell; cells without that trial are then missing.
+    """
     statistic = ranker.statistic
     if scheme.fractional and not ranker.fractional:
         raise OptionError(
@@ -195,7 +227,8 @@ def make_source(data: Responses | Comparisons, ranker: Ranker, scheme: Scheme, p
                 f"scheme {scheme} draws trials by their index, but these results are counts only: which succeeded "
                 'is unknown; use scheme="independent" or "questions"'
             )
-    return _trials(data, statistic, scheme, pairing)
+    inside = isinstance(scheme, DRAWS_TRIALS) and not by_column and is_uneven(data.outcomes)
+    return _trials(data, statistic, WithinCells(scheme) if inside else scheme, pairing)
 
 
 def _trials(data: Responses, statistic: type, scheme: Scheme, pairing: str) -> Source:
@@ -210,7 +243,11 @@ def _trials(data: Responses, statistic: type, scheme: Scheme, pairing: str) -> S
         lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
     )
     rows = statistic.rows(data, unit_of(probe), pairing=pairing)
-    return TrialSource(scheme=scheme, statistic=statistic, shape=data.shape, rows=rows, outcomes=None, like=None)
+    rescaled = isinstance(scheme, Bayesian) and isinstance(rows, CountRows) and is_uneven(data.outcomes)
+    trials = jnp.asarray(data.trials, dtype) if rescaled and probe.trials is not None else None
+    return TrialSource(
+        scheme=scheme, statistic=statistic, shape=data.shape, rows=rows, outcomes=None, like=None, trials=trials
+    )
 
 
 def _outcomes(data: Responses, statistic: type) -> Array:

@@ -21,6 +21,7 @@ from jaxrank.resampling.sources import Source
 _CACHE_BYTES = 2**19  # a block on a CPU: within the cache of one core
 _ACCELERATOR_BYTES = 2**28  # a block on a GPU or TPU
 _LOWEST = 16  # fewest replicates in a block on a CPU
+_BLOCK_BYTES = 2**26  # but a block holds no more than this, unless a single replicate does
 
 
 class Work(eqx.Module):
@@ -69,7 +70,8 @@ class Replication(Work):
             payload = jax.tree.map(lambda x: x[0], probe.payload(np.zeros(1, int)))
             stat = jax.eval_shape(lambda p: probe.statistic(jnp.uint32(0), p)[0], payload)
             low = getattr(ranker, "fewest_lanes", _LOWEST)
-            block = block_size(sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat)), low)
+            size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat))
+            block = block_size(max(size, source.lane_bytes), low)
         return cls(ranker=ranker, source=source, key=key, block=block)
 
 
@@ -108,4 +110,5 @@ def block_size(lane_bytes: int, low: int = _LOWEST, high: int = 256) -> int:
     on_cpu = jax.default_backend() == "cpu"
     fit = (_CACHE_BYTES if on_cpu else _ACCELERATOR_BYTES) // max(lane_bytes, 1)
     low, high = (low, high) if on_cpu else (64, 2**15)
+    low = min(low, 1 << max((_BLOCK_BYTES // max(lane_bytes, 1)).bit_length() - 1, 0))
     return min(max(1 << max(fit.bit_length() - 1, 0), low), high)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.names import name_list
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
@@ -53,6 +54,12 @@ def model_pools(
     if isinstance(data, Comparisons) or data.outcomes is None:
         raise UnsupportedDataError("pools of models are ranked from single trials; battles and counts alone have none")
     Models(size).check(data.shape)
+    untried = np.flatnonzero((data.outcomes < 0).all(axis=1).any(axis=1))
+    if len(untried):
+        raise UnsupportedDataError(
+            f"pools of models are ranked from every single trial, and some trials have no result of "
+            f"{name_list(data.models, untried)}; leave these models out, or keep the trials that all models have"
+        )
     if checkpoint is not None:
         check_folder(checkpoint)
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}

@@ -22,6 +22,7 @@ from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.tabulated import tabulated_replication
 from jaxrank.resampling.tally import Tally
+from jaxrank.resampling.uneven import is_uneven
 from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.results.fit import Result
 from jaxrank.results.replicates import Replicates, Summary, centre_of
@@ -116,7 +117,8 @@ def subsample(
 ) -> Replicates | Summary:
     """Rank from ``n`` of the N trials, drawn without replacement.
 
-    n = 1 takes each of the N trials once, N replicates in all; larger n draws ``n_replicates`` subsets. Further
+    n = 1 takes each of the N trials once, N replicates in all; larger n draws ``n_replicates`` subsets, and so does
+    n = 1 where cells have unequal trials. A cell with n trials or fewer keeps all of them. Further
     arguments as in `bootstrap`; ``rep.tau()`` then says how well few trials agree with all of them.
     """
     return bootstrap(data, method, n_replicates=n_replicates, scheme=Subsample(n), seed=seed, **options)
@@ -146,7 +148,8 @@ def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replic
         raise OptionError(f"n_replicates={n_replicates!r} must be a whole number of 1 or more")
     if isinstance(data, Comparisons):
         return int(n_replicates)
-    return scheme.exhaustive(data.shape) or int(n_replicates)
+    every = None if is_uneven(data.outcomes) else scheme.exhaustive(data.shape)
+    return every or int(n_replicates)
 
 
 def unit_of(data: Responses | Comparisons | Rankings, scheme: Scheme) -> str:

@@ -19,6 +19,7 @@ from jaxrank.resampling import as_scheme, draws
 from jaxrank.resampling.prefixes import FittedPrefixes, TablePrefixes, TotalPrefixes, cell_table
 from jaxrank.results.convergence import same_ranking, tau_with
 from jaxrank.studies.convergence import convergence
+from tests.resampling.drawn import drawn_within_cells
 
 N_REPLICATES = 12
 SHAPE = (4, 6, 7)
@@ -110,8 +111,9 @@ def test_missing_cells_are_fitted() -> None:
     con = convergence(R, {"avg": Average()}, n_replicates=N_REPLICATES, reference="self", seed=1, dtype="float64")
     assert isinstance(con.works["avg"].prefixes, FittedPrefixes)
     reference = jr.fit(R, Average(), dtype="float64").ranks
-    data = drawn(R, "trials", 1, 4)
-    wanted = [jr.fit(data[:, :, :n], Average(), dtype="float64").ranks for n in range(3, 8)]
+    data = drawn_within_cells(R, "trials", 1, 4)
+    first = lambda n: np.where(np.cumsum(data >= 0, axis=2) <= n, data, -1)  # of every cell
+    wanted = [jr.fit(first(n), Average(), dtype="float64").ranks for n in range(3, 8)]
     np.testing.assert_array_equal(con.trajectory("avg", 4)[2:], wanted)
     assert con.curves["avg"].reference.tolist() == reference.tolist()
 

@@ -25,6 +25,7 @@ from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.work import Replication, concatenate
 from jaxrank.results.replicates import Replicates, Summary
 from jaxrank.studies.replicates import bootstrap, near, subsample, whole_fit
+from tests.resampling.drawn import drawn_within_cells
 
 SHAPE = (5, 9, 7)
 GATHERED = ["trials", "trials_per_question", "independent", "questions", "questions_and_trials", "subsample(4)"]
@@ -69,7 +70,8 @@ def test_missing_cells_and_categories_replicate_as_fits() -> None:
     for scheme in ("trials", "independent", "questions"):
         rep = bootstrap(R, "avg", n_replicates=12, scheme=scheme, seed=2, dtype="float64")
         for b in (3, 11):
-            alone = jr.fit(Responses(drawn_data(R, scheme, 2, b)), "avg", dtype="float64")
+            drawn = drawn_data(R, scheme, 2, b) if scheme == "questions" else drawn_within_cells(R, scheme, 2, b)
+            alone = jr.fit(Responses(drawn), "avg", dtype="float64")
             np.testing.assert_allclose(rep.replicate_scores[b], alone.scores, atol=1e-12)
 
 
