@@ -53,8 +53,8 @@ import numpy as np
 import jaxrank as jr
 from tests.problems import graded
 base, seed, turns = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-options = dict(n_replicates=3000, scheme="trials", seed=seed, chunk_size=1024, progress=False)
-run = lambda **o: jr.bootstrap(graded(), "avg", **options, **o)
+how = dict(n_replicates=3000, scheme="trials", seed=seed, chunk_size=1024, progress=False)
+run = lambda **o: jr.bootstrap(graded(), "avg", **how, **o)
 run()  # compiled before the first race
 for turn in range(turns):
     place = base / str(turn)

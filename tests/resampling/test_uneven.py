@@ -53,7 +53,7 @@ DATA = {"few": few(), "holes": holes()}
 def test_the_mean_over_replicates_is_the_models_own_average(name: str, scheme: str) -> None:
     """Unbiased, and no replicate lost, under every scheme."""
     R, n = DATA[name], 3000
-    rep = jr.bootstrap(R, "avg", n, scheme, seed=4, dtype="float64")
+    rep = jr.bootstrap(R, "avg", n_replicates=n, scheme=scheme, seed=4, dtype="float64")
     own = jr.fit(R, "avg", dtype="float64").scores
     assert rep.n_replicates == n and rep.status_counts() == {Status.CONVERGED: n}
     error = np.maximum(rep.sd, 1e-12) / np.sqrt(n)
@@ -87,10 +87,14 @@ def test_a_model_with_one_trial_of_ten_is_ranked_by_what_it_has() -> None:
     R[0, :, 1:] = -1
     data = Responses(R)
     counts = Responses.from_counts(data.counts[..., 1], data.trials)
-    right = jr.bootstrap(counts, "bayes", 2000, "independent", dtype="float64").rank_probabilities()[0, 0]
+    right = jr.bootstrap(
+        counts, "bayes", n_replicates=2000, scheme="independent", dtype="float64"
+    ).rank_probabilities()[0, 0]
     assert right > 0.95
     for scheme in ("trials", "trials_per_question", "independent", "questions_and_trials", "bayesian"):
-        share = jr.bootstrap(data, "bayes", 2000, scheme, dtype="float64").rank_probabilities()[0, 0]
+        share = jr.bootstrap(data, "bayes", n_replicates=2000, scheme=scheme, dtype="float64").rank_probabilities()[
+            0, 0
+        ]
         assert share > 0.95, scheme
 
 
@@ -98,7 +102,7 @@ def test_counts_and_trials_agree_on_unequal_trials() -> None:
     """Independent draws of cells are the multinomial draws of their counts."""
     data = Responses(holes())
     counts = Responses.from_counts(data.counts[..., 1], data.trials)
-    a, b = (jr.bootstrap(d, "bayes", 4000, "independent", dtype="float64") for d in (data, counts))
+    a, b = (jr.bootstrap(d, "bayes", n_replicates=4000, scheme="independent", dtype="float64") for d in (data, counts))
     np.testing.assert_allclose(a.sd, b.sd, rtol=0.06)
     np.testing.assert_allclose(a.mean, b.mean, atol=5 * a.sd.max() / np.sqrt(4000))
 
@@ -154,12 +158,12 @@ def test_comparisons_keep_their_number(method: str) -> None:
         if method == "bradley_terry_map":
             whole = make(method).statistic.of(data)
             np.testing.assert_array_equal(stat.total, whole.total)
-    rep = jr.bootstrap(data, method, 40, "trials")
+    rep = jr.bootstrap(data, method, n_replicates=40, scheme="trials")
     assert rep.status_counts() == {Status.CONVERGED: 40}
 
 
 def test_pools_need_every_model_in_every_trial() -> None:
     """Trial 5 of a model with one trial is no result of its, and was ranked as one."""
     with pytest.raises(UnsupportedDataError, match=r"some trials have no result of 'model 0', 'model 1'; leave"):
-        jr.model_pools(few(), "avg", 2, 5)
-    assert jr.model_pools(holes(), "avg", 2, 5).n_pools == 5
+        jr.model_pools(few(), "avg", size=2, n_replicates=5)
+    assert jr.model_pools(holes(), "avg", size=2, n_replicates=5).n_replicates == 5
