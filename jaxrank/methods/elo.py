@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import choice, count, number
-from jaxrank.models.ranker import Entry, Ranker
+from jaxrank.models.options import by_model, choice, count, number
+from jaxrank.models.ranker import ByModel, Entry, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -27,21 +28,22 @@ _SCALE = np.log(10) / 400
 PER_EVENT = ("mean", "sum")
 
 
-class Elo(RatingSystem, Ranker):
+class Elo(RatingSystem, Ranker, ByModel):
     """Elo ratings after a stream of matches, all matches of one event at once.
 
     **Model** E_ij = 1 / (1 + 10^((r_j - r_i)/400)), r_i += K (S_ij - E_ij) [elo1978].
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial; every two models that
     were observed in it meet, and all meetings are computed from the ratings before the event.
     **Scores** the final ratings, on the Elo scale (400 points are odds of 10 to 1).
-    **Fields** ``K`` > 0: step, default 4. ``initial``: rating at the start, default 1500. ``ties``: what two models
-    with the same outcome do: "skip" no match (default), "draw" half a point each, "correct_draw_only" a draw where
-    both are right and no match where both are wrong. ``per_event``: "mean" (default) divides K by the number of
-    matches of a model in the event, "sum" adds all of them up as published. ``order``: "stream" (default) as the data
-    come, "shuffled" the mean over ``n_orders`` (default 100) random orders of all events, with the spread in
-    ``params["order_sd"]``.
+    **Fields** ``K`` > 0: step, default 4. ``initial``: rating at the start, default 1500; one for all, an array (L,),
+    or a mapping from names, which leaves the default to the others, so that earlier ratings go on from where they
+    stood. ``ties``: what two models with the same outcome do: "skip" no match (default), "draw" half a point each,
+    "correct_draw_only" a draw where both are right and no match where both are wrong. ``per_event``: "mean" (default)
+    divides K by the number of matches of a model in the event, "sum" adds all of them up as published. ``order``:
+    "stream" (default) as the data come, "shuffled" the mean over ``n_orders`` (default 100) random orders of all
+    events, with the spread in ``params["order_sd"]``.
     **Params** ``offset``: rating less ``initial``, before ties were joined.
-    **Status** always converged: a model that never played keeps ``initial``.
+    **Status** converged: a model that never played keeps ``initial``.
     **Departs** from match-by-match updating, which depends on the order of the models within an event. With "sum" and
     K = 32 the ratings of a full benchmark are near noise, as each event moves a model by up to K times the number of
     its opponents; hence the defaults "mean" and K = 4. In a single order the last 700/K events weigh most; "shuffled"
@@ -50,33 +52,48 @@ class Elo(RatingSystem, Ranker):
 
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
+    overflows: ClassVar[bool] = True  # where ratings are 15,000 points apart in float32
     fewest_lanes: ClassVar[int] = 16  # they fill the registers
     K: Any = number(4.0, above=0)
-    initial: Any = number(1500.0)
+    initial: Any = by_model(1500.0)
     ties: str = choice("skip", TIES)
     per_event: str = choice("mean", PER_EVENT)
     order: str = choice("stream", ORDERS)
     n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
-        (offset,), spread = rate(self, stat.outcomes, key)
-        return rated(offset, self.initial, **spread)
+        return rated(rate(self, stat.outcomes, key))
+
+    @property
+    def by_model(self) -> tuple[str, ...]:
+        return ("initial",)
 
     def options(self) -> tuple[Any, ...]:
         return (self.K,)
 
-    def start(self, shape: tuple[int, int], dtype: Any, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        return (jnp.zeros(shape, dtype),)
+    def start(self) -> tuple[Any, ...]:
+        return (self.initial,)
 
-    def play(self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
+    def play(
+        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+    ) -> tuple[Array, ...]:
         (rating,), (step,) = state, options
-        # 10^(r/400): then E_ij = x_i / (x_i + x_j), one division and no exponential for a pair.
-        strength = jnp.exp(_SCALE * rating)
+        if careful:
 
-        def meet(own: Any, other: Any) -> tuple[Array]:
-            return (jnp.where(matched(self.ties, own[0], other[0]), 1 / (own[1] + other[1]), 0),)
+            def expect(own: Any, other: Any) -> tuple[Array]:
+                chance = jax.nn.sigmoid(_SCALE * (own[1] - other[1]))
+                return (jnp.where(matched(self.ties, own[0], other[0]), chance, 0),)
 
-        (faced,) = sum_over_opponents(meet, outcome, strength, written_out=True)
+            (expected,) = sum_over_opponents(expect, outcome, rating)
+        else:
+            # 10^(r/400): then E_ij = x_i / (x_i + x_j), one division and no exponential for a pair.
+            strength = jnp.exp(_SCALE * rating)
+
+            def meet(own: Any, other: Any) -> tuple[Array]:
+                return (jnp.where(matched(self.ties, own[0], other[0]), 1 / (own[1] + other[1]), 0),)
+
+            (faced,) = sum_over_opponents(meet, outcome, strength, written_out=True)
+            expected = strength * faced
         right, wrong = (outcome == 1).astype(rating.dtype), (outcome == 0).astype(rating.dtype)
         n_right, n_wrong = (jnp.sum(x, axis=0, keepdims=True) for x in (right, wrong))
         # The sum includes the meeting with oneself where equals draw, which scores one half and expects one half.
@@ -88,7 +105,7 @@ class Elo(RatingSystem, Ranker):
         if self.ties == "draw":
             won = won + wrong * n_wrong / 2
             matches = matches + wrong * (n_wrong - 1)
-        gain = won - strength * faced
+        gain = won - expected
         if self.per_event == "mean":
             gain = gain / jnp.maximum(matches, 1)
         return (rating + step * gain,)

@@ -11,8 +11,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import choice, count, number
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
+from jaxrank.models.options import by_model, choice, count, number
+from jaxrank.models.ranker import ByModel, Entry, HasStandardErrors, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -21,13 +21,14 @@ from jaxrank.models.stream import (
     matched,
     rate,
     rated,
+    square,
     sum_over_opponents,
 )
 
 _Q = np.log(10) / 400
 
 
-class Glicko(RatingSystem, Ranker, HasStandardErrors):
+class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel):
     """Glicko ratings after a stream of rating periods, one period for each event.
 
     **Model** q = ln 10 / 400, g(RD) = 1 / sqrt(1 + 3 q^2 RD^2 / pi^2), E_ij = 1 / (1 + 10^(-g(RD_j) (r_i - r_j) /
@@ -36,19 +37,19 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors):
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial and one rating period:
     every two models observed in it meet.
     **Scores** the final ratings, on the Elo scale.
-    **Fields** ``initial``: rating at the start, default 1500. ``rd`` > 0: deviation at the start, default 350. ``c``
-    >= 0: growth of the deviation before a period, default 0. ``rd_max``: its limit, default 350. ``ties``, ``order``,
-    ``n_orders``: as in `Elo`. All defaults are the published ones.
+    **Fields** ``initial``: rating at the start, default 1500. ``rd`` > 0: deviation at the start, default 350; both for
+    all models or for each, as in `Elo`. ``c`` >= 0: growth of the deviation before a period, default 0. ``rd_max``: its
+    limit, default 350. ``ties``, ``order``, ``n_orders``: as in `Elo`. All defaults are the published ones.
     **Params** ``rd`` (models,): the final deviations. ``offset``: rating less ``initial``, before ties were joined.
     **Standard errors** the final deviations RD.
-    **Status** always converged: a model that never played keeps ``initial`` and ``rd``.
+    **Status** converged: a model that never played keeps ``initial`` and ``rd``.
     **Departs** in taking an event for a rating period, so that the order of the models does not matter.
     """
 
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
-    initial: Any = number(1500.0)
-    rd: Any = number(350.0, above=0)
+    initial: Any = by_model(1500.0)
+    rd: Any = by_model(350.0, above=0)
     c: Any = number(0.0, 0)
     rd_max: Any = number(350.0, above=0)
     ties: str = choice("skip", TIES)
@@ -56,20 +57,26 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors):
     n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
-        (offset, variance), spread = rate(self, stat.outcomes, key)
-        return rated(offset, self.initial, rd=jnp.sqrt(variance), **spread)
+        found = rate(self, stat.outcomes, key)
+        return rated(found, rd=jnp.sqrt(found.state[1]))
+
+    @property
+    def by_model(self) -> tuple[str, ...]:
+        return ("initial", "rd")
 
     def standard_errors(self, stat: Sequence, fit: Fit) -> Array:
         return fit.params["rd"]
 
     def options(self) -> tuple[Any, ...]:
-        return (self.rd, self.c, self.rd_max)
+        return (self.c, self.rd_max)
 
-    def start(self, shape: tuple[int, int], dtype: Any, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        return jnp.zeros(shape, dtype), jnp.broadcast_to(options[0] ** 2, shape)
+    def start(self) -> tuple[Any, ...]:
+        return self.initial, square(self.rd)
 
-    def play(self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        (rating, variance), (_, growth, limit) = state, options
+    def play(
+        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+    ) -> tuple[Array, ...]:
+        (rating, variance), (growth, limit) = state, options
         variance = jnp.minimum(variance + growth**2, limit**2)
         g = 1 / jnp.sqrt(1 + (3 * _Q**2 / np.pi**2) * variance)
 

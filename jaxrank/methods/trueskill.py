@@ -9,8 +9,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import choice, count, number
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
+from jaxrank.models.options import by_model, choice, count, number
+from jaxrank.models.ranker import ByModel, Entry, HasStandardErrors, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -19,12 +19,13 @@ from jaxrank.models.stream import (
     matched,
     rate,
     rated,
+    square,
     sum_over_opponents,
 )
 from jaxrank.numerics.solve.gaussian import draw_moments, win_moments
 
 
-class TrueSkill(RatingSystem, Ranker, HasStandardErrors):
+class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel):
     """TrueSkill mean skills after a stream of two-player matches, all matches of one event at once.
 
     **Model** skill_i ~ N(mu_i, sigma_i^2), performance ~ N(skill, beta^2), i beats j when its performance is larger
@@ -34,21 +35,22 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors):
     factors multiply. After each trial sigma = sqrt(sigma^2 + tau^2).
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial.
     **Scores** the final mean skills mu.
-    **Fields** ``mu``, ``sigma`` > 0, ``beta`` > 0, ``tau`` >= 0, ``draw_margin`` >= 0: defaults 25, 25/3, 25/6,
-    25/300, 0 as in the source. ``ties``: "skip" (default), "draw", "correct_draw_only", as in `Elo`; a draw with
-    margin 0 says that the performances were equal. ``order``, ``n_orders``: as in `Elo`.
+    **Fields** ``mu``, ``sigma`` > 0, ``beta`` > 0, ``tau`` >= 0, ``draw_margin`` >= 0: defaults 25, 25/3, 25/6, 25/300,
+    0 as in the source; the first two for all models or for each, as ``initial`` of `Elo`. ``ties``: "skip" (default),
+    "draw", "correct_draw_only", as in `Elo`; a draw with margin 0 says that the performances were equal. ``order``,
+    ``n_orders``: as in `Elo`.
     **Params** ``sigma`` (models,): the final standard deviations. ``offset``: mean skill less ``mu``, before ties
     were joined.
     **Standard errors** the final sigma.
-    **Status** always converged: a model that never played keeps ``mu``.
+    **Status** converged: a model that never played keeps ``mu``.
     **Departs** from match-by-match updating, which depends on the order of the models within an event. The moments
     keep their precision however unlikely the outcome was. The published setting has tau = 1/300.
     """
 
     statistic: ClassVar[type] = Sequence
     binary: ClassVar[bool] = True
-    mu: Any = number(25.0)
-    sigma: Any = number(25 / 3, above=0)
+    mu: Any = by_model(25.0)
+    sigma: Any = by_model(25 / 3, above=0)
     beta: Any = number(25 / 6, above=0)
     tau: Any = number(25 / 300, 0)
     draw_margin: Any = number(0.0, 0)
@@ -57,20 +59,26 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors):
     n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
-        (offset, variance), spread = rate(self, stat.outcomes, key)
-        return rated(offset, self.mu, sigma=jnp.sqrt(variance), **spread)
+        found = rate(self, stat.outcomes, key)
+        return rated(found, sigma=jnp.sqrt(found.state[1]))
+
+    @property
+    def by_model(self) -> tuple[str, ...]:
+        return ("mu", "sigma")
 
     def standard_errors(self, stat: Sequence, fit: Fit) -> Array:
         return fit.params["sigma"]
 
     def options(self) -> tuple[Any, ...]:
-        return (self.sigma, self.beta, self.tau, self.draw_margin)
+        return (self.beta, self.tau, self.draw_margin)
 
-    def start(self, shape: tuple[int, int], dtype: Any, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        return jnp.zeros(shape, dtype), jnp.broadcast_to(options[0] ** 2, shape)
+    def start(self) -> tuple[Any, ...]:
+        return self.mu, square(self.sigma)
 
-    def play(self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        (mean, variance), (_, beta, _, margin) = state, options
+    def play(
+        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+    ) -> tuple[Array, ...]:
+        (mean, variance), (beta, _, margin) = state, options
 
         def meet(own: Any, other: Any) -> tuple[Array, Array]:
             noise = 2 * beta**2 + own[2] + other[2]
@@ -92,7 +100,7 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors):
         return mean + variance * pull, variance
 
     def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
-        return state[0], state[1] + options[2] ** 2
+        return state[0], state[1] + options[1] ** 2
 
 
 ENTRIES = (

@@ -7,7 +7,7 @@ A field of a ranker or a prior is made by `number`, `choice`, `count`, `flag` or
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -54,6 +54,19 @@ def number(
             check(name, value)
 
     return eqx.field(default=default, converter=converter or as_number, metadata={"check": checked})
+
+
+def by_model(default: float, low: float = -LARGEST, *, above: float | None = None) -> Any:
+    """A field for a number that may differ by model (`ByModel`): one, an array (L,), or a mapping from names."""
+
+    def checked(name: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for model, own in value.items():
+                check_number(f"{name}[{model!r}]", own, low, above=above)
+        else:
+            check_number(name, value, low, above=above, ndim=(0, 1))
+
+    return eqx.field(default=default, converter=as_number, metadata={"check": checked})
 
 
 def choice(default: str, allowed: tuple[str, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,6 +12,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.data.responses import name_list
+from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_fields
 
@@ -82,6 +85,45 @@ class NeedsPrior(eqx.Module):
     def with_prior(self, R0: Any, data: Any) -> Ranker:
         """A copy that holds the prior made from R0, ints (M, D) shared by the models or (L, M, D), checked against
         data."""
+
+
+class ByModel(eqx.Module):
+    """Mixin of rankers with options that may have a value for each model: one number, an array (L,), or a mapping from
+    names of models, which leaves the default to those that it does not name."""
+
+    @property
+    @abc.abstractmethod
+    def by_model(self) -> tuple[str, ...]:
+        """The names of these options."""
+
+    def for_models(self, models: Sequence[str]) -> Ranker:
+        """A copy whose mappings are arrays in the order of ``models``; `OptionError` for a wrong length or name."""
+        made = {name: _of_models(self, name, models) for name in self.by_model}
+        return dataclasses.replace(self, **made)  # type: ignore[return-value]
+
+
+def _of_models(ranker: Any, name: str, models: Sequence[str]) -> Any:
+    value = getattr(ranker, name)
+    if isinstance(value, Mapping):
+        unknown = [m for m in value if m not in models]
+        if unknown:
+            raise OptionError(
+                f"{name} names {name_list(unknown, range(len(unknown)))}, which the data do not have; "
+                f"the models are {name_list(models, range(len(models)))}"
+            )
+        default = next(f.default for f in dataclasses.fields(ranker) if f.name == name)
+        return [value.get(m, default) for m in models]
+    if np.ndim(value) == 1 and np.shape(value)[0] != len(models):
+        raise OptionError(f"{name} has {np.shape(value)[0]} values for {len(models)} models; give one for each, or one")
+    return value
+
+
+def options_by_model(ranker: Any) -> list[str]:
+    """Options of a ranker, or of its prior, that have one value for each model, so that they fit no other models."""
+    named = {name: getattr(ranker, name) for name in (ranker.by_model if isinstance(ranker, ByModel) else ())}
+    if getattr(ranker, "prior", None) is not None and dataclasses.is_dataclass(ranker.prior):
+        named |= {f"prior.{name}": value for name, value in vars(ranker.prior).items()}
+    return [name for name, value in named.items() if np.ndim(value) == 1 and np.shape(value)[0] > 1]
 
 
 class ChecksData(eqx.Module):

@@ -8,14 +8,15 @@ the sum over opponents is a written-out loop of whole vectors.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
 from jaxrank.numerics.ranks import tie_heads
 from jaxrank.numerics.status import Status
@@ -35,9 +36,10 @@ class RatingSystem(eqx.Module):
     """What a rating system is: a start, the update after one event, and what happens between trials.
 
     ``options`` are its numbers, each (batch,) or (1,). A state is a tuple of (models, batch) arrays, the first of
-    which holds the ratings relative to the initial rating.
+    which holds the ratings above the lowest initial rating.
     """
 
+    overflows: ClassVar[bool] = False  # whether `play` may leave the range of floating-point numbers
     fewest_lanes: ClassVar[int] = 64  # of a block of replicates on a CPU: what fills a core is the lanes of one event
 
     order: eqx.AbstractVar[str]
@@ -53,12 +55,15 @@ class RatingSystem(eqx.Module):
         """The numbers that it reads."""
 
     @abc.abstractmethod
-    def start(self, shape: tuple[int, int], dtype: Any, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The state before the first event."""
+    def start(self) -> tuple[Any, ...]:
+        """The state before the first event, each a number for all models or (models,); ratings first, as given."""
 
     @abc.abstractmethod
-    def play(self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The state after one event. ``outcome`` (models, batch): 1 right, 0 wrong, `ABSENT`."""
+    def play(
+        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+    ) -> tuple[Array, ...]:
+        """The state after one event. ``outcome`` (models, batch): 1 right, 0 wrong, `ABSENT`. ``careful``: however far
+        apart the ratings are, for systems that overflow without."""
 
     @abc.abstractmethod
     def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -94,82 +99,123 @@ def sum_over_opponents(
     return first
 
 
-def rate(
-    system: RatingSystem, outcomes: Int[Array, "trials questions models"], key: Any
-) -> tuple[tuple[Float[Array, " models"], ...], dict[str, Array]]:
-    """The final state, and in shuffled order its mean over ``n_orders`` random orders of all events with the spread.
+class Rated(NamedTuple):
+    """**origin**: the lowest initial rating.  **initial** (models,), **state**: initial and final, ratings above the
+    origin first.  **spread**: ``order_sd`` (models,), in shuffled order the standard deviation over the orders."""
 
-    ``order_sd`` (models,): standard deviation of the rating over the orders.
-    """
+    origin: Float[Array, ""]
+    initial: Float[Array, " models"]
+    state: tuple[Float[Array, " models"], ...]
+    spread: dict[str, Array]
+
+
+def rate(system: RatingSystem, outcomes: Int[Array, "trials questions models"], key: Any) -> Rated:
+    """The final state, and in shuffled order its mean over ``n_orders`` random orders of all events with the spread."""
     dtype = jnp.zeros(()).dtype
     options = tuple(jnp.asarray(x, dtype) for x in system.options())
+    initial, *others = (_each_model(x, outcomes.shape[-1], dtype) for x in system.start())
+    origin = jnp.min(initial)
+    begin = (initial - origin, *others)
     if system.order == "stream":
-        return _stream(system)(outcomes, options), {}
+        return Rated(origin, begin[0], _stream(system)(outcomes, options, begin), {})
     key = jax.random.key(0) if key is None else key
     events = outcomes.reshape(-1, outcomes.shape[-1])
 
     def once(key: Array) -> tuple[Array, ...]:
         shuffled = events[jax.random.permutation(key, events.shape[0])]
-        return _stream(system)(shuffled.reshape(outcomes.shape), options)
+        return _stream(system)(shuffled.reshape(outcomes.shape), options, begin)
 
     states = jax.vmap(once)(jax.random.split(key, system.n_orders))
     spread = jnp.std(states[0], axis=0, ddof=1) if system.n_orders > 1 else jnp.zeros_like(states[0][0])
-    return tuple(jnp.mean(x, axis=0) for x in states), {"order_sd": spread}
+    return Rated(origin, begin[0], tuple(jnp.mean(x, axis=0) for x in states), {"order_sd": spread})
 
 
-def rated(offset: Float[Array, " models"], initial: Any, **params: Array) -> Fit:
-    """A `Fit` of ratings ``initial + offset``; offsets that differ by rounding only become one rating."""
-    offset = jnp.asarray(offset)
-    tolerance = 64 * jnp.finfo(offset.dtype).eps * jnp.max(jnp.abs(offset))
-    scores = jnp.asarray(initial, offset.dtype) + tie_heads(offset, tolerance)
+def square(value: Any) -> Any:
+    """The variance of a deviation that may still be a mapping from names, for `rate` to refuse."""
+    return value if isinstance(value, Mapping) else jnp.square(jnp.asarray(value, jnp.zeros(()).dtype))
+
+
+def _each_model(value: Any, n_models: int, dtype: Any) -> Float[Array, " models"]:
+    if isinstance(value, Mapping):
+        raise OptionError("a mapping from names of models needs data with names: use jaxrank.fit")
+    return jnp.broadcast_to(jnp.asarray(value, dtype), (n_models,))
+
+
+def rated(found: Rated, **params: Array) -> Fit:
+    """A `Fit` of ratings; those that differ by rounding only become one. `UNDEFINED` where a rating is not finite."""
+    above = found.state[0]
+    tolerance = 64 * jnp.finfo(above.dtype).eps * jnp.max(jnp.abs(above))
+    scores = found.origin + tie_heads(above, tolerance)
+    finite = jnp.all(jnp.isfinite(scores))
     return Fit(
         scores=scores,
-        status=jnp.asarray(Status.CONVERGED, jnp.int32),
+        status=jnp.where(finite, Status.CONVERGED, Status.UNDEFINED).astype(jnp.int32),
         steps=jnp.asarray(0, jnp.int32),
-        resolution=jnp.finfo(offset.dtype).eps * jnp.max(jnp.abs(scores)),
-        params={"offset": offset, **params},
+        resolution=jnp.finfo(above.dtype).eps * jnp.max(jnp.abs(scores)),
+        params={"offset": above - found.initial, **params, **found.spread},
     )
 
 
 def _stream(system: RatingSystem) -> Callable[..., tuple[Array, ...]]:
-    """The scan as a function of outcomes and options whose batch, under ``vmap``, becomes the last axis."""
+    """The scan as a function of outcomes, options and the state before, whose batch, under ``vmap``, becomes the last
+    axis."""
 
-    def run(outcomes: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
+    def run(outcomes: Array, options: tuple[Array, ...], begin: tuple[Array, ...]) -> tuple[Array, ...]:
+        end = scan(outcomes, options, begin, False)
+        if not system.overflows:
+            return end
+        finite = jnp.all(jnp.isfinite(end[0]))
+        return jax.lax.cond(finite, lambda: end, lambda: scan(outcomes, options, begin, True))
+
+    def scan(outcomes: Array, options: tuple[Array, ...], begin: tuple[Array, ...], careful: bool) -> tuple[Array, ...]:
         codes = jnp.where(outcomes < 0, jnp.asarray(ABSENT, outcomes.dtype), outcomes)
         dtype = options[0].dtype
-        width = max([outcomes.shape[-1], *(x.shape[-1] for x in options)])
+        width = max(x.shape[-1] for x in (outcomes, *options, *begin))
         table = tuple(x[None, :] for x in options)
 
         def event(state: tuple[Array, ...], outcome: Array) -> tuple[tuple[Array, ...], None]:
-            return system.play(state, outcome.astype(dtype), table), None
+            return system.play(state, outcome.astype(dtype), table, careful), None
 
         def carried(carry: tuple[tuple[Array, ...], Array], following: Array) -> tuple[Any, None]:
             state, outcome = carry
-            return (system.play(state, outcome, table), following.astype(dtype)), None
+            return (system.play(state, outcome, table, careful), following.astype(dtype)), None
 
         def trial(state: tuple[Array, ...], block: Array) -> tuple[tuple[Array, ...], None]:
             if block.shape[1] < _SHORT:
                 # Read where it is used, an outcome would be fused into every pair, and loops as short as this would not
                 # vectorise: it is carried from the pass before.
-                begin = state, block[0].astype(dtype)
-                (state, _), _ = jax.lax.scan(carried, begin, jnp.roll(block, -1, axis=0))
+                first = state, block[0].astype(dtype)
+                (state, _), _ = jax.lax.scan(carried, first, jnp.roll(block, -1, axis=0))
             else:
                 state, _ = jax.lax.scan(event, state, block)
             return system.after_trial(state, table), None
 
-        return jax.lax.scan(trial, system.start((outcomes.shape[-2], width), dtype, table), codes)[0]
+        start = tuple(jnp.broadcast_to(x, (x.shape[0], width)) for x in begin)
+        return jax.lax.scan(trial, start, codes)[0]
 
     @jax.custom_batching.custom_vmap
-    def stream(outcomes: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
-        state = run(outcomes[..., None], tuple(x[None] for x in options))
-        return tuple(x[..., 0] for x in state)
+    def lanes(outcomes: Array, options: tuple[Array, ...], begin: tuple[Array, ...]) -> tuple[Array, ...]:
+        return run(outcomes, options, begin)
 
-    @stream.def_vmap
-    def _batched(size: int, batched: Any, outcomes: Array, options: tuple[Array, ...]) -> Any:
-        outcomes = jnp.moveaxis(outcomes, 0, -1) if batched[0] else outcomes[..., None]
-        options = tuple(x if b else x[None] for x, b in zip(options, batched[1], strict=True))
-        state = run(outcomes, options)
-        out = tuple(jnp.moveaxis(jnp.broadcast_to(x, (*x.shape[:-1], size)), -1, 0) for x in state)
+    @lanes.def_vmap
+    def _batched(size: int, batched: Any, outcomes: Array, options: Any, begin: Any) -> Any:
+        args = (outcomes, options, begin)
+        width = max(x.shape[-1] for x in jax.tree.leaves(args))
+
+        def joined(x: Array, is_batched: bool) -> Array:
+            """The new axis beside the last one, and the two as one."""
+            if not is_batched and x.shape[-1] == 1:
+                return x
+            x = jnp.moveaxis(x, 0, -2) if is_batched else x[..., None, :]
+            return jnp.broadcast_to(x, (*x.shape[:-2], size, width)).reshape(*x.shape[:-2], size * width)
+
+        state = lanes(*jax.tree.map(joined, args, tuple(batched)))
+        split = lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size * width)).reshape(*x.shape[:-1], size, width)
+        out = tuple(jnp.moveaxis(split(x), -2, 0) for x in state)
         return out, tuple(True for _ in out)
+
+    def stream(outcomes: Array, options: tuple[Array, ...], begin: tuple[Array, ...]) -> tuple[Array, ...]:
+        state = lanes(outcomes[..., None], tuple(x[None] for x in options), tuple(x[:, None] for x in begin))
+        return tuple(x[..., 0] for x in state)
 
     return stream

@@ -34,7 +34,7 @@ from jaxrank.methods import catalogue
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import ChecksData, NeedsPrior, Ranker
+from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
@@ -156,6 +156,8 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
         ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
     elif R0 is not None:
         raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
+    if isinstance(ranker, ByModel):
+        ranker = ranker.for_models(data.models)
     prior = getattr(ranker, "prior", None)
     if isinstance(prior, Prior):
         prior.check_models(len(data.models))

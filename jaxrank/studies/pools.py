@@ -15,7 +15,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.ranker import Ranker
+from jaxrank.models.ranker import Ranker, options_by_model
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
@@ -65,6 +65,8 @@ def model_pools(
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named_methods(methods).items():
         ranker = prepare(method, data, prior_for(method, R0), {})
+        if own := options_by_model(ranker):
+            raise OptionError(f"{label} has {', '.join(own)} for each model, which pools of other models do not fit")
         if ranker.host:
             raise OptionError(f"{label} runs on the host, one fit at a time, and cannot be mapped over pools")
         with precision(dtype):

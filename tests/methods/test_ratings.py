@@ -16,7 +16,7 @@ from jaxrank.errors import OptionError
 from jaxrank.methods.elo import Elo
 from jaxrank.methods.glicko import Glicko
 from jaxrank.methods.trueskill import TrueSkill
-from jaxrank.models.stream import ABSENT, TIES
+from jaxrank.models.stream import ABSENT, TIES, matched
 from jaxrank.numerics.solve.gaussian import draw_moments, hazard_excess, win_moments
 from tests.oracles import golden
 
@@ -241,7 +241,7 @@ def test_tail_functions_against_scipy():
 def test_absent_models_never_match():
     for rule in TIES:
         for other in (ABSENT, 0, 1):
-            assert not bool(jr.stream.matched(rule, jnp.asarray(ABSENT), jnp.asarray(other)))
+            assert not bool(matched(rule, jnp.asarray(ABSENT), jnp.asarray(other)))
 
 
 @pytest.mark.parametrize(
@@ -257,3 +257,97 @@ def test_absent_models_never_match():
 def test_options_are_checked(entry, options):
     with pytest.raises(OptionError, match=next(iter(options))):
         jr.fit(np.array([[1, 0], [0, 1]]), entry, **options)
+
+
+STARTS = {"elo": ("initial",), "glicko": ("initial", "rd"), "trueskill": ("mu", "sigma")}
+
+
+def test_start_ratings_enter_the_updates():
+    """N31: a player of 1500 beats one of 2000 with K = 32."""
+    game = jr.Comparisons(["w"], ["s"], [1.0], models=["s", "w"])
+    for initial in ([2000, 1500], {"s": 2000}, {"w": 1500, "s": 2000}):
+        fit = jr.fit(game, "elo", K=32, initial=initial, dtype="float64")
+        np.testing.assert_allclose(fit.scores, [1969.704, 1530.296], atol=1e-3)
+    fit = jr.fit(game, "glicko", initial=[2000, 1500], dtype="float64")
+    np.testing.assert_allclose(fit.scores, [_glicko(2000, 1500, 0), _glicko(1500, 2000, 1)], rtol=1e-9)
+
+
+def _glicko(own: float, other: float, won: int, rd: float = 350.0) -> float:
+    """Glickman (1999), written out for one game."""
+    q = np.log(10) / 400
+    g = 1 / np.sqrt(1 + 3 * q**2 * rd**2 / np.pi**2)
+    e = 1 / (1 + 10 ** (-g * (own - other) / 400))
+    return own + q / (1 / rd**2 + q**2 * g**2 * e * (1 - e)) * g * (won - e)
+
+
+@pytest.mark.parametrize("method", STARTS)
+def test_going_on_from_earlier_ratings_is_the_run_over_all(method):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 5, 60)
+    b = (a + rng.integers(1, 5, 60)) % 5
+    won, names = rng.integers(0, 2, 60), list("abcde")
+    part = lambda s: jr.Comparisons([names[i] for i in a[s]], [names[i] for i in b[s]], won[s] * 1.0, models=names)
+    whole, first = (jr.fit(part(s), method, dtype="float64") for s in (slice(0, 60), slice(0, 25)))
+    own = (first.scores, *(first.params[n] for n in STARTS[method][1:]))
+    by_name = {o: dict(zip(names, v.tolist(), strict=True)) for o, v in zip(STARTS[method], own, strict=True)}
+    for start in (dict(zip(STARTS[method], own, strict=True)), by_name):
+        second = jr.fit(part(slice(25, 60)), method, dtype="float64", **start)
+        np.testing.assert_allclose(second.scores, whole.scores, rtol=1e-10)
+        np.testing.assert_allclose(second.params["offset"], second.scores - own[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", STARTS)
+def test_wrong_starts_are_refused_in_a_sentence(method):
+    R = np.random.default_rng(0).integers(0, 2, (3, 4, 2))
+    for option in STARTS[method]:
+        with pytest.raises(OptionError, match=f"^{option} has 2 values for 3 models"):
+            jr.fit(R, method, **{option: [1.0, 2.0]})
+        with pytest.raises(OptionError, match=f"^{option} names 'nobody'"):
+            jr.fit(R, method, **{option: {"nobody": 3.0}})
+        with pytest.raises(OptionError, match=r"model 0"):
+            jr.fit(R, method, **{option: {"model 0": "much"}})
+
+
+def test_pools_refuse_options_of_each_model():
+    R = np.random.default_rng(0).integers(0, 2, (4, 4, 2))
+    for ranker in (Elo(initial=[1.0, 2, 3, 4]), jr.methods.BradleyTerry(prior=jr.priors.Gaussian([0.0, 1, 2, 3], 1.0))):
+        with pytest.raises(OptionError, match="for each model"):
+            jr.model_pools(R, [ranker], size=2, n_replicates=4)
+
+
+@pytest.mark.parametrize("method", STARTS)
+def test_replicates_have_the_start_ratings_too(method):
+    R = np.random.default_rng(0).integers(0, 2, (3, 4, 2))
+    start = [3.0, 1.0, 2.0]
+    rep = jr.bootstrap(
+        R, method, n_replicates=8, seed=0, scheme="trials", **{STARTS[method][0]: start}, dtype="float64"
+    )
+    plain = jr.bootstrap(R, method, n_replicates=8, seed=0, scheme="trials", dtype="float64")
+    base = {"elo": 1500.0, "glicko": 1500.0, "trueskill": 25.0}[method]
+    apart = rep.scores - (plain.scores - base + np.array(start))
+    assert 0 < np.abs(apart).max() < 1.5  # the start, and a little that it changes in the updates
+
+
+def test_ratings_that_run_apart_do_not_overflow():
+    """Numerics 21: K = 32 summed over a thousand opponents gave NaN for everyone, and "converged", in float32."""
+    R = np.zeros((200, 30, 2), int)
+    R[np.arange(200)[:, None, None] < 100 + np.arange(-15, 15)[None, :, None] + np.zeros((1, 1, 2), int)] = 1
+    for per_event, K in (("sum", 200), ("mean", 1e5)):
+        wide = jr.fit(R, "elo", K=K, per_event=per_event)
+        exact = jr.fit(R, "elo", K=K, per_event=per_event, dtype="float64")
+        assert np.isfinite(wide.scores).all()
+        assert np.ptp(exact.scores) > 15_000
+        np.testing.assert_allclose(wide.scores, exact.scores, atol=1e-3 * np.ptp(exact.scores))
+
+
+def test_orders_and_replicates_are_lanes_of_one_batch():
+    """Shuffled orders within a mapped replicate: the same as one by one."""
+    R = np.random.default_rng(1).integers(0, 2, (3, 4, 5))
+    stats = [Sequence(jnp.asarray(np.moveaxis(r, 2, 0).swapaxes(1, 2))) for r in (R, 1 - R)]
+    ranker = Elo(order="shuffled", n_orders=7, initial=[1.0, 2.0, 4.0])
+    both = jax.tree.map(lambda *x: jnp.stack(x), *stats)
+    keys = jax.random.split(jax.random.key(0), 2)
+    scores = jax.jit(lambda s, k: ranker(s, key=k).scores)
+    mapped = jax.jit(jax.vmap(scores))(both, keys)
+    alone = jnp.stack([scores(s, k) for s, k in zip(stats, keys, strict=True)])
+    np.testing.assert_allclose(mapped, alone, rtol=1e-6)
