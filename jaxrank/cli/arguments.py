@@ -6,21 +6,20 @@ import ast
 import functools
 import inspect
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.runtime import say
+from jaxrank.cli.runtime import in_flags, say
 from jaxrank.data import datasets
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.responses import Responses
-from jaxrank.errors import JaxrankError, OptionError
+from jaxrank.errors import OptionError
 
 READING = "Reading the file"
+TABLES = (".csv", ".json", ".parquet")
 
 Files = Annotated[
     list[str],
@@ -30,24 +29,77 @@ Files = Annotated[
         "or the name of a bundled data set.",
     ),
 ]
-Method = Annotated[str, typer.Option("--method", "-m", help="Identifier of the method; `jaxrank list` shows all.")]
-MethodOptions = Annotated[
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method", "-m", help="Identifier of the method, `jaxrank list` shows all; the data's kind has a default."
+    ),
+]
+Methods = Annotated[
+    list[str], typer.Option("--method", "-m", help="Identifier, or with options NAME:k=4; may be repeated.")
+]
+Settings = Annotated[
     list[str],
-    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method, such as k=4; may be repeated."),
+    typer.Option("--set", "-s", metavar="NAME=VALUE", help="Option of the method, such as k=4; may be repeated."),
 ]
 PriorFile = Annotated[
     Path | None,
     typer.Option("--prior-file", metavar="R0", help="Earlier outcomes that serve as a prior, in any format of FILE."),
 ]
-Level = Annotated[float, typer.Option("--interval", help="Coverage of the intervals, between 0 and 1.")]
+MOST = 100_000_000
+"""Replicates, draws or steps beyond which a number is rather a slip: no machine has the memory to keep them."""
+
+
+def whole(option: str, least: int = 1, most: int = MOST) -> Callable[[int | None], int | None]:
+    """A check of a whole number as it is typed."""
+
+    def check(value: int | None) -> int | None:
+        if value is not None and not least <= value <= most:
+            raise OptionError(f"{option} {value}; it must lie between {least} and {most:,}")
+        return value
+
+    return check
+
+
+Replicates = Annotated[
+    int, typer.Option("--replicates", "-B", callback=whole("--replicates", 2), help="Number of replicates.")
+]
+Seed = Annotated[
+    int, typer.Option("--seed", callback=whole("--seed", 0, 2**32 - 1), help="Seed of the random numbers.")
+]
+Samples = Annotated[int, typer.Option("--samples", callback=whole("--samples"), help="Posterior draws of each chain.")]
+
+
+def _between_0_and_1(level: float) -> float:
+    if not 0 < level < 1:
+        raise OptionError(f"--level {level:g}; it must lie between 0 and 1, for example 0.95")
+    return level
+
+
+Level = Annotated[
+    float, typer.Option("--level", callback=_between_0_and_1, help="Level of the intervals, between 0 and 1.")
+]
 RankRule = Annotated[
     str, typer.Option("--ranks", help="Ranks of ties: competition (1 2 2 4), competition_max, dense or average.")
 ]
-Out = Annotated[
+Output = Annotated[
     Path | None,
-    typer.Option("--out", metavar="TABLE", help="Write the table to this csv, json or parquet file as well."),
+    typer.Option("--output", "-o", metavar="TABLE", help="Write the table to this csv, json or parquet file as well."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that draw random numbers.")]
+
+
+def check_output(option: str, path: Path | None, suffixes: Sequence[str] = TABLES) -> None:
+    """`OptionError` where a file that is asked for could not be written: called before the work."""
+    if path is not None:
+        from jaxrank.data.files import check_target
+
+        check_target(path, suffixes, f"files of {option}")
+
+
+def save_option(what: str, suffixes: Sequence[str]) -> Any:
+    """``--save FILE``: what the table of a command sums up, in full."""
+    return typer.Option("--save", metavar="FILE", help=f"Write {what} to this file ({', '.join(suffixes)}).")
+
 
 _READING: dict[str, tuple[Any, Any]] = {
     "files": (Files, inspect.Parameter.empty),
@@ -142,7 +194,7 @@ def read_data(
     else:
         from jaxrank.data.readers import read
 
-        others = _other_options(read, parse_options(list(read_options)))
+        others = _other_options(read, parse_options(read_options, "--read"))
         columns = {
             "model": others.pop("model", model_column),
             "question": question_column,
@@ -153,17 +205,16 @@ def read_data(
             "winner": winner_column,
             "count": count_column,
         }
-        with in_flags():
-            data = read(
-                files[0] if len(files) == 1 else files,
-                format=file_format,
-                levels=None if levels is None else parse_numbers("--levels", levels),
-                threshold=threshold,
-                **columns,
-                **others,
-            )
+        data = read(
+            files[0] if len(files) == 1 else files,
+            format=file_format,
+            levels=None if levels is None else parse_numbers("--levels", levels),
+            threshold=threshold,
+            **columns,
+            **others,
+        )
     for note in data.notes:
-        say(f"note: {as_flags(note)}")
+        say(f"note: {in_flags(note)}")
     return data
 
 
@@ -181,24 +232,6 @@ COLUMNS = ("model", "question", "trial", "score", "model_a", "model_b", "winner"
 """Options of ``read`` that name columns, here ``--model-column`` and so on."""
 
 
-@contextmanager
-def in_flags() -> Iterator[None]:
-    """Errors of ``read`` name its options as the command line spells them."""
-    try:
-        yield
-    except JaxrankError as error:
-        raise type(error)(as_flags(str(error))) from None
-
-
-def as_flags(text: str) -> str:
-    """A message of ``read`` with its options spelled as flags: ``model=...`` is ``--model-column ...``."""
-    text = re.sub(rf"\b({'|'.join(COLUMNS)})=\.\.\.", lambda m: f"--{m[1].replace('_', '-')}-column ...", text)
-    text = re.sub(r"\b(array|scorer|metric|filter|rescore|questions|n)=\.\.\.", r"--read \1=...", text)
-    text = re.sub(r"\b(winner_as|model)=(?=[\"'])", r"--read \1=", text)
-    text = text.replace("format=...", "--file-format ...").replace("levels=(0, 0.5, 1)", "--levels 0,0.5,1")
-    return re.sub(r"\bthreshold=([\d.]+)", r"--threshold \1", text)
-
-
 def parse_numbers(option: str, text: str) -> tuple[float, ...]:
     """``"0,0.5,1"`` -> (0.0, 0.5, 1.0)."""
     try:
@@ -207,18 +240,40 @@ def parse_numbers(option: str, text: str) -> tuple[float, ...]:
         raise OptionError(f"{option}={text!r}; it must be numbers separated by commas") from None
 
 
-def parse_options(pairs: list[str]) -> dict[str, Any]:
+def parse_options(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]:
     """``["k=4", "ties=half"]`` -> {"k": 4, "ties": "half"}: numbers, lists, True, False, None, or text."""
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
-            raise OptionError(f"--option {pair!r}; it must be NAME=VALUE, such as k=4")
+            raise OptionError(f"{option} {pair!r}; it must be NAME=VALUE, such as k=4")
         if name in options:
-            raise OptionError(f"--option {name} is given twice")
+            raise OptionError(f"{option} {name} is given twice")
         options[name] = _value(text.strip())
     return options
+
+
+def chosen_method(method: str | None, data: Any) -> str:
+    """The method asked for, or the default of this kind of data."""
+    return method or ("bayes" if isinstance(data, Responses) else "bradley_terry_davidson_map")
+
+
+def settings_of(method: str, pairs: Sequence[str]) -> dict[str, Any]:
+    """The options of ``--set``, each of them one that the method has."""
+    from jaxrank.methods.catalogue import make
+
+    options = parse_options(pairs)
+    make(method, **options)
+    return options
+
+
+def parse_method(text: str) -> Any:
+    """``pass_at_k:k=2`` -> the method with its options; `UnknownMethodError` or `OptionError` says what there is."""
+    from jaxrank.methods.catalogue import make
+
+    name, _, options = text.partition(":")
+    return make(name, **parse_options([o for o in options.split(",") if o], name))
 
 
 def _value(text: str) -> Any:

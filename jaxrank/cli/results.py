@@ -19,13 +19,13 @@ def fit_quietly(data: Any, method: str, **options: Any) -> Any:
 
 def result_table(result: Any, level: float, rule: str = "competition") -> Table:
     """A ranking as a table, best model first, with intervals at ``level`` where the method has them."""
-    columns: dict[str, Any] = {"rank": result.rank(rule), "model": list(result.models), "score": result.scores}
+    ranks = result.rank(rule)
+    frame = result.to_frame(level=level)
+    frame["rank"] = ranks[result.order]
     described, bars = "", Bars("score")
-    if result.has_interval:
-        columns["lower"], columns["upper"] = result.interval(level)
+    if "lower" in frame:
         described, bars = f", {100 * level:g} % intervals", Bars("score", "lower", "upper")
-    in_order = {name: [values[i] for i in result.order] for name, values in columns.items()}
-    return Table(in_order, title=f"{result.method}{described}", bars=bars)
+    return Table.of(frame, f"{result.method}{described}", bars, result._record())
 
 
 def say_notes(result: Any) -> None:

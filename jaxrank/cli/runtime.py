@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-import functools
 import os
+import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jax
 
 from jaxrank.errors import JaxrankError
+
+_COLUMNS = "model|question|trial|score|model_a|model_b|winner|count"
+_READ = "array|scorer|metric|filter|rescore|questions|n"
+IN_FLAGS: tuple[tuple[str, Any], ...] = (
+    (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
+    (r"\bjaxrank\.bootstrap\(data, '(\w+)'\)(?:\.interval\(\))?", r"`jaxrank bootstrap FILE -m \1`"),
+    (r"\bjaxrank\.(bootstrap|posterior)\b(?!\()", r"`jaxrank \1`"),
+    (rf"\b({_COLUMNS})=\.\.\.", lambda m: f"--{m[1].replace('_', '-')}-column ..."),
+    (rf"\b({_READ})=\.\.\.", r"--read \1=..."),
+    (r"\b(winner_as|model)=(?=[\"'])", r"--read \1="),
+    (r"\bformat=\.\.\.", "--file-format ..."),
+    (r"\blevels=\(0, 0\.5, 1\)", "--levels 0,0.5,1"),
+    (r"\bthreshold=([\d.]+)", r"--threshold \1"),
+    (r"\bscheme=[\"']?(\w+(?:\(\w+\))?)[\"']?", r"--scheme \1"),
+    (r"\b(n_)?(replicates|samples|chains|warmup)=", r"--\2 "),
+    (r"\b(chunk_size|checkpoint|reference|sampler|level|seed)=", lambda m: f"--{m[1].replace('_', '-')} "),
+)
+"""Options and calls of Python in messages of the library, and what does the same on the command line."""
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -42,27 +61,30 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
-def reporting(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with errors told in one line on stderr: exit code 2 for bad input, 130 for an interruption."""
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Errors are told in one line on stderr: exit code 2 for bad input, 130 for an interruption."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has gone, as in ``jaxrank list | head``
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except JaxrankError as error:
+        fail(in_flags(str(error)))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        fail(f"{where}{error.strerror or error}")
+    except UnicodeDecodeError as error:
+        fail(f"the file is not text in {error.encoding}: {error.reason} at byte {error.start}")
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
 
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader of our output has gone, as in ``jaxrank list | head``
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except JaxrankError as error:
-            fail(str(error))
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            fail(f"{where}{error.strerror or error}")
-        except UnicodeDecodeError as error:
-            fail(f"the file is not text in {error.encoding}: {error.reason} at byte {error.start}")
-        except KeyboardInterrupt:
-            fail("interrupted", INTERRUPTED)
 
-    return run
+def in_flags(text: str) -> str:
+    """A message of the library with options as they are typed here: ``model=...`` is ``--model-column ...``."""
+    for python, typed in IN_FLAGS:
+        text = re.sub(python, typed, text)
+    return text
 
 
 def fail(message: str, code: int = BAD_INPUT) -> None:
@@ -73,7 +95,9 @@ def fail(message: str, code: int = BAD_INPUT) -> None:
 
 def say(message: str) -> None:
     """One line on stderr, where it does not mix with a table that is piped on."""
-    print(f"jaxrank: {' '.join(message.split())}", file=sys.stderr)
+    from jaxrank.results.tables import visible
+
+    print(f"jaxrank: {visible(' '.join(message.split()))}", file=sys.stderr)
 
 
 def _one_line_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from jaxrank.data.files import write_text
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.figures import svg
-from jaxrank.results.tables import render
+from jaxrank.results.tables import render, visible
 
 TALL = 25  # rows, above which a table scrolls within its box
 
@@ -29,6 +29,11 @@ def write_html(title: str, sections: Sequence[Section], path: Path) -> None:
     write_text(path, page)
 
 
+def escape(text: str) -> str:
+    """One line of text without the meaning that its signs have in HTML or on a screen."""
+    return html.escape(visible(text))
+
+
 def _section(number: int, section: Section) -> str:
     head = f'<section id="s{number}">\n<h2>{escape(section.title)}</h2>'
     return "\n".join([head, *map(_block, section.blocks), "</section>"])
@@ -38,7 +43,7 @@ def _block(block: Any) -> str:
     if isinstance(block, Text):
         return f"<p>{escape(block.words)}</p>"
     if isinstance(block, Code):
-        return f"<pre>{escape(block.words)}</pre>"
+        return "<pre>" + "\n".join(map(escape, block.words.splitlines())) + "</pre>"
     if isinstance(block, Figure):
         picture = svg(block).replace(f'aria-label="{block.name}"', f'aria-label="{escape(block.alt)}"', 1)
         return f'<div class="box">{picture}</div>'

@@ -12,7 +12,8 @@ from jaxrank.data.files import write_text
 from jaxrank.reports import figures_folder
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.figures import png
-from jaxrank.results.tables import cell
+from jaxrank.results.tables import Table as Cells
+from jaxrank.results.tables import visible
 
 
 def write_markdown(title: str, sections: Sequence[Section], path: Path) -> None:
@@ -26,21 +27,22 @@ def write_markdown(title: str, sections: Sequence[Section], path: Path) -> None:
 
 def plain(text: str) -> str:
     """Text without the meaning that its signs have in Markdown and HTML, in one line."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", visible(" ".join(text.split())))
 
 
 def _block(block: Any, folder: Path) -> str:
     if isinstance(block, Text):
         return plain(block.words)
     if isinstance(block, Code):
-        return "\n".join("    " + line for line in block.words.splitlines())
+        return "\n".join("    " + visible(line) for line in block.words.splitlines())
     if isinstance(block, Items):
         return "\n".join(f"- **{plain(a)}**: {plain(b)}" for a, b in block.rows)
     if isinstance(block, Figure):
         png(block, folder / f"{block.name}.png")
         return f"![{plain(block.alt)}]({quote(folder.name)}/{block.name}.png)"
     assert isinstance(block, Table)
-    names = [plain(str(c)) for c in block.frame.columns]
-    rows = [[plain(cell(v)) for v in row] for row in block.frame.itertuples(index=False, name=None)]
-    table = "\n".join(f"| {' | '.join(r)} |" for r in (names, ["---"] * len(names), *rows))
+    cells = Cells.of(block.frame)
+    rules = ["---:" if number else "---" for number in cells.numeric().values()]
+    columns = {plain(name): map(plain, values) for name, values in cells.cells().items()}
+    table = "\n".join(f"| {' | '.join(r)} |" for r in (columns, rules, *zip(*columns.values(), strict=True)))
     return f"{plain(block.folded)}:\n\n{table}" if block.folded else table

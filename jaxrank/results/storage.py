@@ -54,7 +54,8 @@ def save_table(
     if path.suffix == ".csv":
         write_text(path, frame.to_csv(index=False, lineterminator="\n"))
     elif path.suffix == ".json":
-        rows = json.loads(frame.to_json(orient="records", double_precision=15))
+        names = list(map(str, frame.columns))
+        rows = [dict(zip(names, map(_json, row), strict=True)) for row in frame.itertuples(index=False, name=None)]
         write_text(path, json.dumps({"record": json.loads(text), "rows": rows}, indent=1, ensure_ascii=False) + "\n")
     else:
         import pyarrow as pa
@@ -65,6 +66,12 @@ def save_table(
         with replacing(path) as temporary:
             pq.write_table(table, temporary)
     return path
+
+
+def _json(value: Any) -> Any:
+    """A cell as JSON has it, numbers to the last digit: None for NaN and infinities, which it lacks."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def load(path: str | os.PathLike) -> Any:

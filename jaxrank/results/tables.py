@@ -1,69 +1,247 @@
-"""Tables of results as text, HTML, LaTeX or csv."""
+"""Tables: one place decides what is rounded, aligned, folded and left out; text, terminal, HTML, LaTeX, csv follow."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from typing import Any
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxrank.errors import OptionError
 
 FORMATS = ("text", "html", "latex", "csv")
+SPARE = ("ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
+"""Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars."""
+THEN = (
+    *(("same_order",), ("group",), ("samples",), ("falling",), ("scaling_metric",), ("plain_mean",), ("dawid_skene",)),
+    *(("rank_lower", "rank_upper"), ("p_best",), ("status",), ("lower", "upper"), ("levels",), ("options",)),
+)
+"""Columns that leave next, together those that mean nothing apart. All others stay, whatever the width."""
+
+GAP, BARS, FOLDED, NARROW = 2, 20, 0.4, 8
+"""Blanks between columns; room that bars ask for; share of the width that text keeps before columns of ``THEN`` leave,
+and the least width that it is folded to when none is left."""
+MISSING = "-"
+_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: "\\" + sign for sign in "&%$#_{}"
 }
 
 
+class Layout(NamedTuple):
+    """A table at some width: the header, for each row its lines, the columns left out, the cells that a line uses."""
+
+    head: str
+    rows: list[list[str]]
+    left_out: tuple[str, ...]
+    used: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length by name. **title**: said above. **notes**: said below."""
+
+    columns: Mapping[str, Sequence[Any] | np.ndarray]
+    title: str = ""
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, frame: Any, title: str = "", notes: Sequence[str] = ()) -> Table:
+        """A pandas frame; its index is left out."""
+        return cls({str(name): frame[name].to_list() for name in frame.columns}, title, notes)
+
+    def cells(self) -> dict[str, list[str]]:
+        """Every cell as text, by column."""
+        return {name: column_text(values) for name, values in self.columns.items()}
+
+    def numeric(self) -> dict[str, bool]:
+        """Which columns hold numbers, and so stand to the right."""
+        return {name: is_number(values) for name, values in self.columns.items()}
+
+    def lay_out(self, width: int | None = None, bars: bool = False) -> Layout:
+        """The table in lines of at most ``width`` cells (None: as wide as it is). No name and no number is cut: columns
+        leave in the order of `SPARE` and `THEN`, and text folds onto further lines. **bars**: keep room for them."""
+        cells, numeric = self.cells(), self.numeric()
+        shown = list(cells)
+        own = {name: max(map(cell_width, (visible(name), *cells[name]))) for name in shown}
+        left_out: list[str] = []
+
+        def need(text_share: float = 1.0) -> int:
+            most = int(width * text_share) if width else 0
+            texts = [own[n] for n in shown if not numeric[n]]
+            total = sum(own[n] for n in shown) + GAP * (len(shown) - 1)
+            return total - sum(texts) + min(sum(texts), max(most, NARROW * len(texts)))
+
+        def leave(group: Sequence[str]) -> None:
+            gone = [n for n in group if n in shown]
+            if len(shown) > len(gone):
+                left_out.extend(gone)
+                shown[:] = [n for n in shown if n not in gone]
+
+        if width:
+            room = BARS + GAP if bars else 0
+            for name in SPARE:
+                if need() + room > width:
+                    leave([name])
+            for group in THEN:
+                if need(FOLDED) > width:
+                    leave(group)
+            fixed = sum(own[n] for n in shown if numeric[n]) + GAP * (len(shown) - 1)
+            own |= _shared({n: own[n] for n in shown if not numeric[n]}, width - fixed)
+        place = lambda text, n: " " * (own[n] - cell_width(text)) + text if numeric[n] else pad(text, own[n])
+        line = lambda parts: (" " * GAP).join(place(t, n) for t, n in zip(parts, shown, strict=True)).rstrip()
+        rows = []
+        for row in zip(*(cells[n] for n in shown), strict=True):
+            folded = [fold(text, own[n]) for text, n in zip(row, shown, strict=True)]
+            height = max(map(len, folded), default=1)
+            rows.append([line([part[i] if i < len(part) else "" for part in folded]) for i in range(height)])
+        head = line([visible(n) for n in shown])
+        used = sum(own[n] for n in shown) + GAP * (len(shown) - 1)
+        return Layout(head, rows, tuple(n for n in cells if n in left_out), used)
+
+    def text(self) -> str:
+        """Title, header and rows, columns two blanks apart; numbers to the right. Nothing folds or is left out."""
+        layout = self.lay_out()
+        lines = [
+            *([visible(self.title)] if self.title else []),
+            layout.head,
+            *(line for row in layout.rows for line in row),
+        ]
+        return "\n".join([*lines, *map(visible, self.notes)])
+
+    def html(self) -> str:
+        """A ``table`` element."""
+        numeric, cells = list(self.numeric().values()), self.cells()
+        kind = lambda number: ' class="number"' if number else ""
+        safe = lambda text: html.escape(visible(text))
+        head = "".join(f"<th{kind(n)}>{safe(name)}</th>" for name, n in zip(cells, numeric, strict=True))
+        rows = zip(*cells.values(), strict=True)
+        body = "\n".join(
+            "<tr>" + "".join(f"<td{kind(n)}>{safe(v)}</td>" for v, n in zip(row, numeric, strict=True)) + "</tr>"
+            for row in rows
+        )
+        caption = f"<caption>{safe(self.title)}</caption>\n" if self.title else ""
+        foot = f'<tfoot><tr><td colspan="{len(cells)}">{"<br>".join(map(safe, self.notes))}</td></tr></tfoot>\n'
+        foot = foot if self.notes else ""
+        return f"<table>\n{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot}</table>"
+
+    def latex(self) -> str:
+        """A ``table`` environment; needs booktabs."""
+        numeric, cells = self.numeric().values(), self.cells()
+        # a bracket at the start of a row would be an option of the line break before it
+        line = lambda parts: (
+            " & ".join(f"{{}}{t}" if t.startswith("[") else t for t in map(latex_escape, parts)) + r" \\"
+        )
+        lines = [r"\begin{table}", r"\centering"]
+        lines += [rf"\caption{{{latex_escape(self.title)}}}"] if self.title else []
+        lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule", line(cells)]
+        lines += [r"\midrule", *map(line, zip(*cells.values(), strict=True)), r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\par\footnotesize {latex_escape(note)}" for note in self.notes]
+        return "\n".join([*lines, r"\end{table}"])
+
+
 def render(frame: Any, format: str = "text", *, title: str = "", notes: Sequence[str] = ()) -> str:
     """A pandas frame as "text", "html" (a ``table`` element), "latex" (needs booktabs) or "csv" (numbers in full, no
-    title, no notes); floats with four decimals."""
+    title, no notes)."""
     if format not in FORMATS:
         raise OptionError(f"format={format!r}; it must be one of {', '.join(FORMATS)}")
     if format == "csv":
         return frame.to_csv(index=False, lineterminator="\n")
-    if format == "text":
-        table = frame.to_string(index=False, float_format=lambda v: f"{v:.4f}")
-        return "\n".join([*([title] if title else []), table, *notes])
-    names = [str(c) for c in frame.columns]
-    numeric = [dtype.kind in "iuf" for dtype in frame.dtypes]
-    rows = [[cell(v) for v in row] for row in frame.itertuples(index=False, name=None)]
-    return (_html if format == "html" else _latex)(names, numeric, rows, title, notes)
+    table = Table.of(frame, title, notes)
+    return {"text": table.text, "html": table.html, "latex": table.latex}[format]()
 
 
-def cell(value: Any) -> str:
-    """Four decimals for floats of ordinary size, six digits for others, a dash for NaN, other things as they are."""
-    if isinstance(value, float | np.floating):
-        x = float(value)
-        if np.isnan(x):
-            return "–"
-        return f"{x:.4f}" if x == 0 or 1e-3 <= abs(x) < 1e4 else f"{x:.6g}"
-    return str(value)
+def column_text(values: Sequence[Any] | np.ndarray) -> list[str]:
+    """The cells of one column as text. Floats of a column share their decimals: four, one where some reach 1,000, more
+    where all are below 0.01; beyond a million or a millionth six significant digits."""
+    floats = [float(v) for v in values if isinstance(v, float | np.floating) and math.isfinite(v)]
+    top = max(map(abs, floats), default=0.0)
+    if top == 0 or 0.01 <= top < 1e3:
+        number = lambda x: f"{x:.4f}"
+    elif 1e3 <= top < 1e6:
+        number = lambda x: f"{x:.1f}"
+    elif 1e-6 <= top < 0.01:
+        decimals = 3 - math.floor(math.log10(top))
+        number = lambda x: f"{x:.{decimals}f}"
+    else:
+        number = lambda x: f"{x:.6g}"
+
+    def cell(value: Any) -> str:
+        if value is None:
+            return MISSING
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        if isinstance(value, float | np.floating):
+            return MISSING if math.isnan(value) else number(float(value))
+        return visible(str(value))
+
+    return [cell(v) for v in values]
 
 
-def _html(names: list[str], numeric: list[Any], rows: list[list[str]], title: str, notes: Sequence[str]) -> str:
-    kind = lambda number: ' class="number"' if number else ""
-    head = "".join(f"<th{kind(n)}>{html.escape(name)}</th>" for name, n in zip(names, numeric, strict=True))
-    body = "\n".join(
-        "<tr>" + "".join(f"<td{kind(n)}>{html.escape(v)}</td>" for v, n in zip(row, numeric, strict=True)) + "</tr>"
-        for row in rows
+def is_number(values: Sequence[Any] | np.ndarray) -> bool:
+    return all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in values)
+
+
+def visible(text: str) -> str:
+    r"""Text in one line without signs that act on a terminal or turn the direction of writing: those are written as in
+    Python's source, ``\x1b``, so that names which differ still look different."""
+    return "".join(
+        sign if sign not in _BIDI and unicodedata.category(sign) not in ("Cc", "Cs", "Zl", "Zp") else _escaped(sign)
+        for sign in text
     )
-    caption = f"<caption>{html.escape(title)}</caption>\n" if title else ""
-    foot = f'<tfoot><tr><td colspan="{len(names)}">{"<br>".join(map(html.escape, notes))}</td></tr></tfoot>\n'
-    return (
-        f"<table>\n{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot if notes else ''}</table>"
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode() if sign.isascii() else f"\\u{ord(sign):04x}"
+
+
+def cell_width(text: str) -> int:
+    """Cells of a terminal that a text takes: two for wide letters, none for marks that join the letter before them."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.combining(sign) or unicodedata.category(sign) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(sign) in "WF"
+        else 1
+        for sign in text
     )
 
 
-def _latex(names: list[str], numeric: list[Any], rows: list[list[str]], title: str, notes: Sequence[str]) -> str:
-    line = lambda cells: " & ".join(map(latex_escape, cells)) + r" \\"
-    lines = [r"\begin{table}", r"\centering", *([rf"\caption{{{latex_escape(title)}}}"] if title else [])]
-    lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule", line(names)]
-    lines += [r"\midrule", *map(line, rows), r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\footnotesize {latex_escape(note)}" for note in notes]
-    return "\n".join([*lines, r"\end{table}"])
+def pad(text: str, width: int) -> str:
+    return text + " " * (width - cell_width(text))
+
+
+def fold(text: str, width: int) -> list[str]:
+    """The text in lines of at most ``width`` cells, broken at blanks where there are some, otherwise anywhere."""
+    lines = [""]
+    for number, word in enumerate(text.split(" ")):
+        joined = f"{lines[-1]} {word}" if number else word
+        if cell_width(joined) <= width:
+            lines[-1] = joined
+            continue
+        if number and lines[-1]:
+            lines.append("")
+        for sign in word:
+            if lines[-1] and cell_width(lines[-1] + sign) > width:
+                lines.append("")
+            lines[-1] += sign
+    return lines
+
+
+def _shared(widths: dict[str, int], room: int) -> dict[str, int]:
+    """Widths of text columns that fill ``room`` cells: the widest give way first, to `NARROW` cells at the least."""
+    room = max(room, NARROW * len(widths))
+    cap = max(widths.values(), default=0)
+    while cap > NARROW and sum(min(w, cap) for w in widths.values()) > room:
+        cap -= 1
+    return {name: min(w, cap) for name, w in widths.items()}
 
 
 def latex_escape(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    return "".join(_LATEX.get(sign, sign) for sign in visible(text))

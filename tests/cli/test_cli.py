@@ -18,7 +18,6 @@ import pytest
 import jaxrank as jr
 from jaxrank.cli.app import make_app
 from jaxrank.cli.arguments import parse_options
-from jaxrank.cli.tables import Bars, Table, draw_bars, text
 from jaxrank.errors import OptionError
 
 Run = Callable[..., tuple[int, str, str]]
@@ -95,7 +94,7 @@ def test_list_of_a_family_and_of_a_method(run: Run) -> None:
     code, out, _ = run("list", "avg")
     assert code == 0
     assert "**Model**" in out
-    assert "--option pooled=False" in out
+    assert "--set pooled=False" in out
     code, out, err = run("list", "pointwse")
     assert (code, out) == (2, "")
     assert "did you mean 'pointwise'" in err
@@ -105,7 +104,7 @@ def test_fit_ranks_a_csv(run: Run, results: Path) -> None:
     code, out, err = run("fit", results, "--method", "avg")
     assert code == 0
     rows = table(out)
-    assert rows[0] == ["rank", "model", "score", "lower", "upper"]
+    assert rows[0] == ["rank", "model", "score", "se", "lower", "upper"]
     assert [row[:3] for row in rows[1:]] == [
         ["1", "best", "1.0000"],
         ["2", "middle", "0.6250"],
@@ -116,11 +115,11 @@ def test_fit_ranks_a_csv(run: Run, results: Path) -> None:
 
 def test_fit_agrees_with_the_library_on_bundled_data(run: Run, tmp_path: Path) -> None:
     out_file = tmp_path / "table.json"
-    code, _, _ = run("fit", "lrm_token_economy", "--interval", "0.9", "--out", out_file)
+    code, _, _ = run("fit", "lrm_token_economy", "--level", "0.9", "--output", out_file)
     assert code == 0
     result = jr.fit(jr.datasets.load("lrm_token_economy"), dtype="float64")
     low, high = result.interval(0.9)
-    records = {record["model"]: record for record in json.loads(out_file.read_text())}
+    records = {record["model"]: record for record in json.loads(out_file.read_text())["rows"]}
     for i, model in enumerate(result.models):
         row = records[model]
         assert (row["score"], row["lower"], row["upper"]) == (result.scores[i], low[i], high[i])
@@ -150,7 +149,7 @@ def test_fit_reads_battles(run: Run, tmp_path: Path) -> None:
 
 def test_fit_passes_options_to_the_method(run: Run, results: Path) -> None:
     """Pass@2 of 1 right in 2 trials is 1: model "middle" gets (1 + 1 + 1 + 0) / 4."""
-    code, out, _ = run("fit", results, "-m", "pass_at_k", "--option", "k=2")
+    code, out, _ = run("fit", results, "-m", "pass_at_k", "--set", "k=2")
     assert code == 0
     assert {row[1]: row[2] for row in table(out)[1:]} == {"best": "1.0000", "middle": "0.7500", "worst": "0.2500"}
 
@@ -202,7 +201,7 @@ def test_fit_with_a_prior_file(run: Run, tmp_path: Path, results: Path) -> None:
     prior = tmp_path / "greedy.csv"
     prior.write_text("model,question,trial,score\n" + "".join(f"greedy,q{m},0,{m % 2}\n" for m in (3, 1, 0, 2)))
     out_file = tmp_path / "with_prior.csv"
-    code, _, _ = run("fit", results, "--prior-file", prior, "--out", out_file)
+    code, _, _ = run("fit", results, "--prior-file", prior, "--output", out_file)
     assert code == 0
     R0 = np.array([[0], [1], [0], [1]])
     expected = jr.fit(jr.read(results), R0=R0, dtype="float64")
@@ -216,9 +215,9 @@ def test_prior_file_by_model_and_its_errors(run: Run, tmp_path: Path, results: P
     R0 = np.array([[[0]] * 4, [[1]] * 4, [[1]] * 4])
     prior = write_csv(tmp_path / "earlier.csv", R0[::-1], ["worst", "middle", "best"])
     out_file = tmp_path / "with_prior.json"
-    assert run("fit", results, "--prior-file", prior, "--out", out_file)[0] == 0
+    assert run("fit", results, "--prior-file", prior, "--output", out_file)[0] == 0
     expected = jr.fit(jr.read(results), R0=R0, dtype="float64")
-    written = {row["model"]: row["score"] for row in json.loads(out_file.read_text())}
+    written = {row["model"]: row["score"] for row in json.loads(out_file.read_text())["rows"]}
     assert written == dict(zip(expected.models, expected.scores.tolist(), strict=True))
     short = write_csv(tmp_path / "short.csv", R0[:, :3], ["best", "middle", "worst"])
     code, out, err = run("fit", results, "--prior-file", short)
@@ -229,13 +228,13 @@ def test_prior_file_by_model_and_its_errors(run: Run, tmp_path: Path, results: P
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
 def test_out_writes_what_is_shown(run: Run, tmp_path: Path, results: Path, suffix: str) -> None:
     path = tmp_path / f"table.{suffix}"
-    code, out, _ = run("fit", results, "--out", path)
+    code, out, _ = run("fit", results, "--output", path)
     assert code == 0
     if suffix == "csv":
         with path.open(newline="") as file:
             records = list(csv.DictReader(file))
     else:
-        records = json.loads(path.read_text()) if suffix == "json" else pq.read_table(path).to_pylist()
+        records = json.loads(path.read_text())["rows"] if suffix == "json" else pq.read_table(path).to_pylist()
     assert [r["model"] for r in records] == ["best", "middle", "worst"]
     assert list(records[0]) == table(out)[0]
     assert [f"{float(r['score']):.4f}" for r in records] == [row[2] for row in table(out)[1:]]
@@ -244,7 +243,7 @@ def test_out_writes_what_is_shown(run: Run, tmp_path: Path, results: Path, suffi
 def test_compare_measures_agreement(run: Run, tmp_path: Path) -> None:
     ranks_file = tmp_path / "ranks.csv"
     chosen = ["-m", "avg", "-m", "borda", "-m", "bradley_terry_map"]
-    code, out, _ = run("compare", "inspect_popularity", *chosen, "--ranks-out", ranks_file)
+    code, out, _ = run("compare", "inspect_popularity", *chosen, "--save", ranks_file)
     assert code == 0
     methods, consensus = (table(part) for part in out.split("\n\n"))
     assert methods[0] == ["method", "tau_b", "group", "same_order"]
@@ -275,7 +274,7 @@ def test_demo_ranks_the_58_models(run: Run) -> None:
     rows = table(out)[1:]
     assert len(rows) == 58
     for row in rows:
-        score, low, high = map(float, row[-3:])
+        score, _, low, high = map(float, row[-4:])
         assert low < score < high
     assert "CC0-1.0" in err
 
@@ -311,14 +310,14 @@ def test_bad_input_ends_in_one_line_and_code_2(run: Run, tmp_path: Path, case: s
     ("args", "word"),
     [
         (["-m", "bradley_tery"], "did you mean"),
-        (["-m", "pass_at_k", "-o", "k=9"], "k"),
-        (["-m", "pass_at_k", "-o", "n=2"], "its options are"),
-        (["-m", "pass_at_k", "-o", "k"], "NAME=VALUE"),
-        (["-o", "k=1", "-o", "k=2"], "twice"),
-        (["--interval", "1.5"], "1.5"),
+        (["-m", "pass_at_k", "-s", "k=9"], "k"),
+        (["-m", "pass_at_k", "-s", "n=2"], "its options are"),
+        (["-m", "pass_at_k", "-s", "k"], "NAME=VALUE"),
+        (["-s", "k=1", "-s", "k=2"], "twice"),
+        (["--level", "1.5"], "1.5"),
         (["--levels", "0;1"], "separated by commas"),
-        (["--out", "table.xlsx"], ".parquet"),
-        (["--out", "no/such/folder/table.csv"], "no/such/folder"),
+        (["--output", "table.xlsx"], ".parquet"),
+        (["--output", "no/such/folder/table.csv"], "no/such/folder"),
         (["-m", "bradley_terry"], "no finite optimum"),
     ],
 )
@@ -337,36 +336,6 @@ def test_parse_options() -> None:
         parse_options(["=3"])
 
 
-def test_bars_share_one_axis() -> None:
-    columns = {
-        "model": ["a", "b", "c"],
-        "score": [0.75, 0.25, np.nan],
-        "low": [0.5, 0.0, np.nan],
-        "high": [1.0, 0.5, np.nan],
-    }
-    left, right, drawn = draw_bars(Table(columns), Bars("score", "low", "high"), 21)
-    assert (left, right) == ("0.0000", "1.0000")
-    assert drawn == [" " * 10 + "─" * 5 + "●" + "─" * 5, "─" * 5 + "●" + "─" * 5, ""]
-    assert draw_bars(Table(columns), Bars("score"), 11, unicode=False)[2] == [" " * 10 + "o", "o", ""]
-    infinite = {"score": [np.inf, 0.0, 1.0]}
-    assert draw_bars(Table(infinite), Bars("score"), 11)[2] == ["", "●", " " * 10 + "●"]
-
-
-def test_terminal_table_has_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "70")
-    Table({"model": ["a", "b"], "score": [1.0, 2.0]}, title="two models", bars=Bars("score"))._draw()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].strip() == "two models"
-    assert all(("●" in line or "o" in line) for line in lines[2:])
-    assert max(map(len, lines)) <= 70
-
-
-def test_numbers_as_text() -> None:
-    values = [1.0, 0.12345, 1e-9, 123456.789, np.nan, np.inf, 3, "name", True, np.float32(0.5)]
-    expected = ["1.0000", "0.1235", "1e-09", "123457", "nan", "inf", "3", "name", "yes", "0.5000"]
-    assert [text(v) for v in values] == expected
-
-
 def environment(**changes: str) -> dict[str, str]:
     own = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")  # of this suite
     without = (*own, "JAX_PLATFORMS", "JAX_ENABLE_X64", "XDG_CACHE_HOME")
@@ -375,14 +344,14 @@ def environment(**changes: str) -> dict[str, str]:
 
 def test_process_runs_in_float64_and_keeps_compiled_code(tmp_path: Path, results: Path) -> None:
     """In the user's cache directory, or where JAX's own variable says."""
-    command = [sys.executable, "-m", "jaxrank", "fit", str(results), "--out", str(tmp_path / "out.json")]
+    command = [sys.executable, "-m", "jaxrank", "fit", str(results), "--output", str(tmp_path / "out.json")]
     cache = tmp_path / "cache"
     done = subprocess.run(
         command, env=environment(XDG_CACHE_HOME=str(cache)), capture_output=True, text=True, check=True
     )
     assert len(done.stdout.splitlines()) == 4  # piped: a header and three models, no drawing
     assert any((cache / "jaxrank" / "jax").iterdir())
-    scores = [row["score"] for row in json.loads((tmp_path / "out.json").read_text())]
+    scores = [row["score"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]]
     assert scores == jr.fit(jr.read(results), dtype="float64").scores.tolist()
 
     own, second = tmp_path / "own", tmp_path / "second"

@@ -31,19 +31,19 @@ def results(tmp_path):
 def test_evaluate(results, tmp_path):
     path, R = results
     out = tmp_path / "table.json"
-    run("evaluate", path, "--metric", "pass_at_k", "--k", "2", "--out", out)
-    rows = {row["model"]: row for row in json.loads(out.read_text())}
+    run("evaluate", path, "--method", "pass_at_k", "--set", "k=2", "--output", out)
+    rows = {row["model"]: row for row in json.loads(out.read_text())["rows"]}
     want = ev.pass_at_k(R, 2)
     for i, name in enumerate("abc"):
         assert rows[name]["pass_at_k"] == pytest.approx(float(want.point[i]), abs=1e-6)
-        assert rows[name]["low"] == pytest.approx(float(want.lower[i]), abs=1e-5)
+        assert rows[name]["lower"] == pytest.approx(float(want.lower[i]), abs=1e-5)
 
 
 def test_evaluate_says_what_is_missing(results):
     path, _ = results
-    run("evaluate", path, "--metric", "pass_at_k", code=2)
-    run("evaluate", path, "--metric", "pass_at_k", "--k", "9", code=2)
-    run("evaluate", path, "--metric", "best", code=2)
+    run("evaluate", path, "--method", "pass_at_k", code=2)
+    run("evaluate", path, "-m", "pass_at_k", "-s", "k=9", code=2)
+    run("evaluate", path, "--method", "best", code=2)
 
 
 def test_arise(tmp_path):
@@ -56,7 +56,7 @@ def test_arise(tmp_path):
     frame["tokens"] = 100 * 2.0 ** frame["level"]
     path, out = tmp_path / "curve.csv", tmp_path / "arise.csv"
     frame.to_csv(path, index=False)
-    run("arise", path, "--n-replicates", "20", "--out", out)
+    run("arise", path, "--replicates", "20", "--output", out)
     table = pd.read_csv(out)
     assert set(table["model"]) == {"a", "b"}
     assert (table["levels"] == 3).all()
@@ -73,5 +73,5 @@ def test_judges(tmp_path):
     frame["score"] = 1 + (rng.random(len(frame)) < np.where(frame["candidate"] == "a", 0.8, 0.3))
     path, out = tmp_path / "scores.csv", tmp_path / "judges.csv"
     frame.to_csv(path, index=False)
-    run("judges", path, "--prior", "perfect", "--n-samples", "200", "--out", out)
+    run("judges", path, "--prior", "perfect", "--samples", "200", "--output", out)
     assert pd.read_csv(out)["candidate"].tolist() == ["a", "b"]

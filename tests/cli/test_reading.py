@@ -72,10 +72,10 @@ def test_logs_are_ranked_by_the_command_line(run: Run, logs: Path, tmp_path: Pat
     root = logs / folder
     out = tmp_path / "table.json"
     path = str(root / pattern) if way == "pattern" else root
-    code, text, _ = run("fit", path, "--method", "avg", *options, "--out", out)
+    code, text, _ = run("fit", path, "--method", "avg", *options, "--output", out)
     assert code == 0
     assert "strong" in text
-    rows = {str(row["model"]).rpartition("/")[2].split("_")[0]: row for row in json.loads(out.read_text())}
+    rows = {str(row["model"]).rpartition("/")[2].split("_")[0]: row for row in json.loads(out.read_text())["rows"]}
     assert rows["strong"]["rank"] == 1
     assert rows["weak"]["rank"] == len(rows)
     np.testing.assert_allclose([rows[m]["score"] for m in ("strong", "weak")], means, atol=1e-12)
@@ -104,10 +104,10 @@ def test_battles_with_columns_of_other_names(run: Run, tmp_path: Path) -> None:
         "--count-column",
         "times",
     ]
-    code, _, err = run("fit", path, "-m", "bradley_terry", *flags, "--out", out)
+    code, _, err = run("fit", path, "-m", "bradley_terry", *flags, "--output", out)
     assert code == 0
     assert "11 in 2 rows" in err
-    scores = {row["model"]: row["score"] for row in json.loads(out.read_text())}
+    scores = {row["model"]: row["score"] for row in json.loads(out.read_text())["rows"]}
     assert scores["x"] - scores["y"] == pytest.approx(np.log(9 / 2), abs=1e-6)
 
 
@@ -153,11 +153,14 @@ def test_check_reports_problems(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("model,question,score\na,q,1\na,r,1\nb,q,0\nb,r,1\nc,q,1\nc,r,0\n")
     out = tmp_path / "found.json"
-    code, text, _ = run("check", path, "--out", out)
+    code, text, _ = run("check", path, "--output", out)
     assert code == 0
     assert "separation" in text
     assert "'a' never lost" in text
-    assert "bradley_terry" in next(r for r in json.loads(out.read_text()) if r["finding"] == "separation")["methods"]
+    assert (
+        "bradley_terry"
+        in next(r for r in json.loads(out.read_text())["rows"] if r["finding"] == "separation")["methods"]
+    )
     assert run("check", path, "--strict")[0] == 1
 
 

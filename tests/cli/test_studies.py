@@ -45,7 +45,7 @@ def test_bootstrap_prints_intervals_and_saves_replicates(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     out, save = tmp_path / "table.csv", tmp_path / "rep.npz"
-    assert call("bootstrap", results, "-m", "avg", "-B", 300, "--seed", 2, "--out", out, "--save", save) == 0
+    assert call("bootstrap", results, "-m", "avg", "-B", 300, "--seed", 2, "--output", out, "--save", save) == 0
     rep = bootstrap(jr.read(results), "avg", n_replicates=300, seed=2)
     table = rows(out)
     assert [r["model"] for r in table] == [rep.models[i] for i in rep.estimate.order]
@@ -67,7 +67,7 @@ def test_bootstrap_counts_failures(results: Path, capsys: pytest.CaptureFixture)
 def test_converge_prints_means_and_writes_curves(results: Path, tmp_path: Path) -> None:
     out, curves = tmp_path / "table.csv", tmp_path / "curves.csv"
     assert (
-        call("converge", results, "-m", "bayes", "-m", "pass_at_k:k=2", "-B", 200, "--out", out, "--curves", curves)
+        call("converge", results, "-m", "bayes", "-m", "pass_at_k:k=2", "-B", 200, "--output", out, "--save", curves)
         == 0
     )
     con = convergence(jr.read(results), "bayes", n_replicates=200)

@@ -87,6 +87,6 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     monkeypatch.setattr("jaxrank.cli.runtime.configure", lambda: None)
     path = tmp_path / "r.html"
     with pytest.raises(SystemExit) as end:
-        main(["report", "inspect_popularity", "-o", str(path), "--methods", "avg,borda", "--draws", "30"])
+        main(["report", "inspect_popularity", "-o", str(path), "--methods", "avg,borda", "--replicates", "30"])
     assert end.value.code == 0 and "wrote" in capsys.readouterr().err
     assert "jaxrank" in path.read_text()

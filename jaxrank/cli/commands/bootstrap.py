@@ -7,12 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Level, Method, MethodOptions, Out, PriorFile, Seed, parse_options, with_data
+from jaxrank.cli.arguments import (
+    Level,
+    Method,
+    Output,
+    PriorFile,
+    Replicates,
+    Seed,
+    Settings,
+    check_output,
+    chosen_method,
+    save_option,
+    settings_of,
+    whole,
+    with_data,
+)
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table, check_out
+from jaxrank.cli.tables import Bars, Table
 
-Count = Annotated[int, typer.Option("--replicates", "-B", help="Number of replicates.")]
 SchemeName = Annotated[
     str,
     typer.Option(
@@ -20,59 +33,60 @@ SchemeName = Annotated[
         help="trials, trials_per_question, independent, questions, questions_and_trials, bayesian or subsample(n).",
     ),
 ]
-CheckpointDir = Annotated[
+Checkpoint = Annotated[
     Path | None,
     typer.Option(
         "--checkpoint", metavar="FOLDER", help="Keep finished chunks here; a stopped study goes on from them."
     ),
 ]
-ChunkSize = Annotated[int | None, typer.Option("--chunk-size", help="Replicates between two checkpoints.")]
+ChunkSize = Annotated[
+    int | None,
+    typer.Option("--chunk-size", callback=whole("--chunk-size"), help="Replicates between two checkpoints."),
+]
 
 
 @with_data
 def bootstrap(
     data: Any,
-    method: Method = "bayes",
-    option: MethodOptions = [],  # noqa: B006  (typer reads the default and never changes it)
-    replicates: Count = 10_000,
+    method: Method = None,
+    settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
+    replicates: Replicates = 10_000,
     scheme: SchemeName = "trials",
     prior_file: PriorFile = None,
-    interval: Level = 0.95,
+    level: Level = 0.95,
     seed: Seed = 0,
-    checkpoint: CheckpointDir = None,
+    checkpoint: Checkpoint = None,
     chunk_size: ChunkSize = None,
     hosts: Hosts = None,
-    out: Out = None,
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all replicates to this npz or parquet file.")
-    ] = None,
+    output: Output = None,
+    save: Annotated[Path | None, save_option("all replicates", (".npz", ".parquet"))] = None,
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.data.files import check_target
     from jaxrank.numerics.status import Status
     from jaxrank.results.replicates import REPLICATES, Replicates
     from jaxrank.studies.replicates import bootstrap as study
 
-    check_out(out)
-    if save is not None:
-        check_target(save, REPLICATES, "replicates")
-    prints = join_hosts(hosts)
+    check_output("--output", output)
+    check_output("--save", save, REPLICATES)
+    name = chosen_method(method, data)
+    options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
+    prints = join_hosts(hosts)
     rep = study(
         data,
-        method,
+        name,
         n_replicates=replicates,
         scheme=scheme,
         seed=seed,
         R0=R0,
         checkpoint=checkpoint,
         chunk_size=chunk_size,
-        **parse_options(option),
+        **options,
     )
     if not prints:
         return
-    _table(rep, interval).emit(out)
+    _table(rep, level).emit(output)
     if save is not None and isinstance(rep, Replicates):
         rep.save(save)
     for status, n in rep.status_counts().items():
@@ -81,17 +95,10 @@ def bootstrap(
 
 
 def _table(rep: Any, level: float) -> Table:
-    order = rep.estimate.order
-    ranks = rep.rank_intervals(level)
-    columns: dict[str, Any] = {"rank": rep.ranks, "model": list(rep.models), "score": rep.scores}
-    bars = None
-    if 2 * int(rep.tally.finite) >= rep.n_replicates:
-        ends = rep.interval(level)
-        columns.update(lower=ends.lower, upper=ends.upper)
-        bars = Bars("score", "lower", "upper")
-    columns.update(rank_lower=ranks.lower, rank_upper=ranks.upper, p_best=rep.rank_probabilities()[:, 0])
-    title = f"{rep.method}, {rep.n_replicates} replicates by {rep.scheme}, {level:.0%} intervals"
-    return Table({k: [v[i] for i in order] for k, v in columns.items()}, title=title, bars=bars)
+    frame = rep.to_frame(level=level)
+    bars = Bars("score", "lower", "upper") if "lower" in frame else None
+    title = f"{rep.method}, {rep.n_replicates} replicates by {rep.scheme}, {100 * level:g} % intervals"
+    return Table.of(frame, title, bars, rep._record())
 
 
 COMMANDS = (bootstrap,)

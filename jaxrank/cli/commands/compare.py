@@ -8,12 +8,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from jaxrank.cli.arguments import Out, PriorFile, Seed, with_data
+from jaxrank.cli.arguments import (
+    TABLES,
+    Output,
+    PriorFile,
+    Seed,
+    check_output,
+    chosen_method,
+    parse_method,
+    save_option,
+    with_data,
+)
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table, check_out
+from jaxrank.cli.tables import Bars, Table
 
 Methods = Annotated[
-    list[str], typer.Option("--method", "-m", help="Compare only this method; may be repeated. All by default.")
+    list[str],
+    typer.Option("--method", "-m", help="Compare only this method; may be repeated. All by default (minutes)."),
 ]
 
 
@@ -21,30 +32,33 @@ Methods = Annotated[
 def compare(
     data: Any,
     method: Methods = [],  # noqa: B006  (typer reads the default and never changes it)
-    gold: Annotated[str, typer.Option(help="The method that the others are measured against.")] = "bayes",
+    gold: Annotated[
+        str | None, typer.Option(help="The method that the others are measured against; the data's kind has a default.")
+    ] = None,
     prior_file: PriorFile = None,
     seed: Seed = 0,
-    out: Out = None,
-    ranks_out: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="Write the ranks of every model by every method to this file.")
-    ] = None,
+    output: Output = None,
+    save: Annotated[Path | None, save_option("the ranks of every model by every method", TABLES)] = None,
 ) -> None:
     """Rank by all methods: Kendall's tau-b with the gold standard, groups of identical order, and a consensus."""
     import jaxrank as jr
     from jaxrank.cli.prior import read_prior
 
-    check_out(out)
-    check_out(ranks_out)
+    check_output("--output", output)
+    check_output("--save", save, TABLES)
+    gold = chosen_method(gold, data)
+    for name in (*method, gold):
+        parse_method(name)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     chosen = list(dict.fromkeys([*method, gold])) if method else None
     table = jr.fit_all(data, chosen, R0=R0, seed=seed, dtype="float64")
     agreement = table.agreement(gold)
-    _methods(agreement).emit(out)
+    _methods(agreement).emit(output)
     print(flush=True)
     _consensus(table, agreement).emit()
-    if ranks_out is not None:
+    if save is not None:
         ranks = {name: table[name].ranks for name in agreement.methods}
-        Table({"model": list(table.models), "consensus": agreement.consensus, **ranks}).save(ranks_out)
+        Table({"model": list(table.models), "consensus": agreement.consensus, **ranks}).save(save)
     for name, result in table.results.items():
         if name not in agreement.methods:
             say(f"note: {name} left out: {result.explain()}")

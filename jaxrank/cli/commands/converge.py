@@ -7,44 +7,53 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Out, PriorFile, Seed, with_data
-from jaxrank.cli.commands.bootstrap import CheckpointDir, ChunkSize, Count
+from jaxrank.cli.arguments import (
+    TABLES,
+    Methods,
+    Output,
+    PriorFile,
+    Replicates,
+    Seed,
+    check_output,
+    parse_method,
+    save_option,
+    with_data,
+)
+from jaxrank.cli.commands.bootstrap import Checkpoint, ChunkSize
 from jaxrank.cli.hosts import Hosts, join_hosts
-from jaxrank.cli.tables import Table, check_out
-
-MethodNames = Annotated[
-    list[str], typer.Option("--method", "-m", help="Identifier of a method, or with options NAME:k=4; may be repeated.")
-]
+from jaxrank.cli.tables import Table
 
 
 @with_data
 def converge(
     data: Any,
-    method: MethodNames = ["bayes", "pass_at_k:k=2"],  # noqa: B006  (typer reads the default and never changes it)
-    replicates: Count = 10_000,
+    method: Methods = ["bayes", "pass_at_k:k=2"],  # noqa: B006  (typer reads the default and never changes it)
+    replicates: Replicates = 10_000,
     reference: Annotated[str, typer.Option(help="gold (Bayes@N on all trials) or self (the method on all).")] = "gold",
     scheme: Annotated[str, typer.Option(help="trials, trials_per_question, independent or subsample(N).")] = "trials",
     prior_file: PriorFile = None,
     seed: Seed = 0,
-    checkpoint: CheckpointDir = None,
+    checkpoint: Checkpoint = None,
     chunk_size: ChunkSize = None,
     hosts: Hosts = None,
-    out: Out = None,
-    curves: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="Write pmf, cdf, agreement and tau of every n to this file.")
+    output: Output = None,
+    save: Annotated[
+        Path | None,
+        save_option("pmf, cdf, agreement and tau of every n, or the whole study as npz,", (*TABLES, ".npz")),
     ] = None,
 ) -> None:
     """Convergence@n: after how many trials the ranking equals the reference and stays."""
     from jaxrank.cli.prior import read_prior
     from jaxrank.studies.convergence import convergence
 
-    check_out(out)
-    check_out(curves)
-    prints = join_hosts(hosts)
+    check_output("--output", output)
+    check_output("--save", save, (*TABLES, ".npz"))
+    methods = {name: parse_method(name) for name in method}
     R0 = None if prior_file is None else read_prior(prior_file, data)
+    prints = join_hosts(hosts)
     con = convergence(
         data,
-        {name: _method(name) for name in method},
+        methods,
         n_replicates=replicates,
         reference=reference,
         seed=seed,
@@ -56,21 +65,9 @@ def converge(
     if not prints:
         return
     title = f"convergence@n of {con.n_replicates} replicates by {con.scheme}, reference: {con.reference}"
-    Table(_columns(con.summary_frame()), title=title).emit(out)
-    if curves is not None:
-        Table(_columns(con.to_frame())).save(curves)
-
-
-def _method(text: str) -> Any:
-    from jaxrank.cli.arguments import parse_options
-    from jaxrank.methods.catalogue import make
-
-    name, _, options = text.partition(":")
-    return make(name, **parse_options([o for o in options.split(",") if o]))
-
-
-def _columns(frame: Any) -> dict[str, Any]:
-    return {name: frame[name].to_list() for name in frame}
+    Table.of(con.summary_frame(), title).emit(output)
+    if save is not None:
+        con.save(save)
 
 
 COMMANDS = (converge,)

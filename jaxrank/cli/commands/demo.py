@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from jaxrank.cli.arguments import Level, Method, Out
-from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import check_out
+from jaxrank.cli.arguments import (
+    Level,
+    Method,
+    Output,
+    check_output,
+    chosen_method,
+    read_data,
+)
 
 
-def demo(method: Method = "bayes", interval: Level = 0.95, out: Out = None) -> None:
+def demo(method: Method = None, level: Level = 0.95, output: Output = None) -> None:
     """Rank the 58 language models of the bundled MisguidedAttention results, with intervals."""
     from jaxrank.cli.results import fit_quietly, result_table, say_notes
-    from jaxrank.data import datasets
 
-    check_out(out)
-    data = datasets.load("misguided_attention")
-    for note in data.notes:
-        say(f"note: {note}")
-    result = fit_quietly(data, method)
-    result_table(result, interval).emit(out)
+    check_output("--output", output)
+    data = read_data(["misguided_attention"])
+    result = fit_quietly(data, chosen_method(method, data))
+    result_table(result, level).emit(output)
     say_notes(result)
 
 

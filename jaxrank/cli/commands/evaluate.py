@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Level, Out, PriorFile, with_data
-from jaxrank.cli.tables import Bars, Table, check_out
+from jaxrank.cli.arguments import (
+    Level,
+    Output,
+    PriorFile,
+    Settings,
+    check_output,
+    parse_options,
+    with_data,
+)
+from jaxrank.cli.tables import Bars, Table
 from jaxrank.errors import OptionError
 
-METRICS = ("bayes", "avg", "pass_at_k", "pass_hat_k", "g_pass_at_k_tau", "mg_pass_at_k")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "bayes": (),
+    "avg": (),
+    "pass_at_k": ("k",),
+    "pass_hat_k": ("k",),
+    "g_pass_at_k_tau": ("k", "tau"),
+    "mg_pass_at_k": ("k",),
+}
+"""The metrics, and the options that each needs."""
 
 
 @with_data
 def evaluate(
     data: Any,
-    metric: Annotated[str, typer.Option("--metric", "-m", help=f"One of {', '.join(METRICS)}.")] = "bayes",
-    k: Annotated[int | None, typer.Option("--k", help="Tries, for the Pass@k family.")] = None,
-    tau: Annotated[float, typer.Option("--tau", help="Share of tries that must succeed, for g_pass_at_k_tau.")] = 0.5,
+    method: Annotated[str, typer.Option("--method", "-m", help=f"One of {', '.join(OPTIONS)}.")] = "bayes",
+    settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
     prior_file: PriorFile = None,
     strength: Annotated[float, typer.Option("--strength", help="Weight of the prior outcomes, 0 to 1.")] = 1.0,
-    interval: Level = 0.95,
+    level: Level = 0.95,
     exact: Annotated[bool, typer.Option("--exact", help="Posterior quantiles instead of the normal interval.")] = False,
-    out: Out = None,
+    output: Output = None,
 ) -> None:
     """Evaluate every model of FILE by one metric: estimate, posterior mean, deviation, interval, shared ranks."""
     import numpy as np
@@ -31,33 +47,45 @@ def evaluate(
     from jaxrank import evaluation
     from jaxrank.cli.prior import read_prior
 
-    check_out(out)
-    if metric not in METRICS:
-        raise OptionError(f"--metric {metric!r}; it must be one of {', '.join(METRICS)}")
-    family = metric not in ("bayes", "avg")
-    if family and k is None:
-        raise OptionError(f"{metric} needs --k, the number of tries")
-    if not family and k is not None:
-        raise OptionError(f"{metric} has no --k; the metrics with tries are {', '.join(METRICS[2:])}")
-    options: dict[str, Any] = {"level": interval, "method": "exact" if exact else "normal"}
+    check_output("--output", output)
+    arguments = _arguments(method, parse_options(settings))
+    options: dict[str, Any] = {"level": level, "method": "exact" if exact else "normal"}
     if prior_file is not None:
-        if metric == "avg":
-            raise OptionError("avg takes no prior; use --metric bayes")
+        if method == "avg":
+            raise OptionError("avg takes no prior; use --method bayes")
         options |= {"R0": read_prior(prior_file, data), "strength": strength}
-    arguments = () if not family else (k, tau) if metric == "g_pass_at_k_tau" else (k,)
-    found = getattr(evaluation, metric)(data, *arguments, **options)
-    ranks = np.asarray(evaluation.rank_with_intervals(found.mean, found.sd, level=(1 + interval) / 2))
+    found = getattr(evaluation, method)(data, *arguments, **options)
+    ranks = np.asarray(evaluation.rank_with_intervals(found.mean, found.sd, level=(1 + level) / 2))
     order = np.argsort(-found.mean, kind="stable")
     columns = {
         "rank": ranks[order],
         "model": [data.models[i] for i in order],
-        metric: found.point[order],
+        method: found.point[order],
         "mean": found.mean[order],
         "sd": found.sd[order],
-        "low": found.lower[order],
-        "high": found.upper[order],
+        "lower": found.lower[order],
+        "upper": found.upper[order],
     }
-    Table(columns, title=f"{metric}, {interval:.0%} intervals", bars=Bars("mean", "low", "high")).emit(out)
+    Table(columns, f"{method}, {100 * level:g} % intervals", Bars("mean", "lower", "upper")).emit(output)
+
+
+def _arguments(method: str, options: dict[str, Any]) -> list[Any]:
+    """What the metric takes beside the data, in its order; `OptionError` for options that it lacks or does not have."""
+    if method not in OPTIONS:
+        near = difflib.get_close_matches(method, OPTIONS, n=1)
+        hint = f"did you mean {near[0]!r}? The metrics are" if near else "the metrics are"
+        raise OptionError(f"--method {method!r}: {hint} {', '.join(OPTIONS)}")
+    needed = OPTIONS[method]
+    for name in options:
+        if name not in needed:
+            has = f"has --set {', '.join(needed)} only" if needed else "has no options"
+            raise OptionError(f"--set {name}=...: {method} {has}")
+    missing = [name for name in needed if name not in options]
+    if missing:
+        example = {"k": "4", "tau": "0.5"}
+        wanted = " ".join(f"--set {name}={example[name]}" for name in missing)
+        raise OptionError(f"{method} needs {' and '.join(missing)}, such as {wanted}")
+    return [options[name] for name in needed]
 
 
 COMMANDS = (evaluate,)

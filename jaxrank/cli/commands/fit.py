@@ -4,29 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxrank.cli.arguments import Level, Method, MethodOptions, Out, PriorFile, RankRule, Seed, parse_options, with_data
-from jaxrank.cli.tables import check_out
+from jaxrank.cli.arguments import (
+    Level,
+    Method,
+    Output,
+    PriorFile,
+    RankRule,
+    Seed,
+    Settings,
+    check_output,
+    chosen_method,
+    settings_of,
+    with_data,
+)
 
 
 @with_data
 def fit(
     data: Any,
-    method: Method = "bayes",
-    option: MethodOptions = [],  # noqa: B006  (typer reads the default and never changes it)
+    method: Method = None,
+    settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
     prior_file: PriorFile = None,
-    interval: Level = 0.95,
+    level: Level = 0.95,
     ranks: RankRule = "competition",
     seed: Seed = 0,
-    out: Out = None,
+    output: Output = None,
 ) -> None:
     """Rank the models of FILE by one method, with intervals where the method has them."""
     from jaxrank.cli.prior import read_prior
     from jaxrank.cli.results import fit_quietly, result_table, say_notes
 
-    check_out(out)
+    check_output("--output", output)
+    name = chosen_method(method, data)
+    options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
-    result = fit_quietly(data, method, R0=R0, seed=seed, **parse_options(option))
-    result_table(result, interval, ranks).emit(out)
+    result = fit_quietly(data, name, R0=R0, seed=seed, **options)
+    result_table(result, level, ranks).emit(output)
     say_notes(result)
 
 

@@ -7,9 +7,15 @@ from typing import Annotated
 
 import typer
 
-from jaxrank.cli.arguments import Level, Out, Seed
+from jaxrank.cli.arguments import (
+    Level,
+    Output,
+    Samples,
+    Seed,
+    check_output,
+)
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table, check_out
+from jaxrank.cli.tables import Bars, Table
 
 
 def judges(
@@ -21,10 +27,10 @@ def judges(
     prior: Annotated[
         str, typer.Option(help="Trust in the judges: free, weak, moderate, strong, perfect.")
     ] = "moderate",
-    n_samples: Annotated[int, typer.Option(help="Posterior draws of each of four chains.")] = 1000,
-    interval: Level = 0.95,
+    samples: Samples = 1000,
+    level: Level = 0.95,
     seed: Seed = 0,
-    out: Out = None,
+    output: Output = None,
 ) -> None:
     """Rank the candidates of FILE from the scores of judges: posterior scores and ranks beside the plain means."""
     import warnings
@@ -34,16 +40,13 @@ def judges(
     from jaxrank.cli.frames import read_frame
     from jaxrank.errors import JaxrankWarning
     from jaxrank.evaluation import judges as judging
+    from jaxrank.evaluation.judges.priors import find_prior
     from jaxrank.evaluation.scaling.frames import dense
 
-    check_out(out)
+    check_output("--output", output)
+    find_prior(prior)
     axes = {"judge": judge_column, "candidate": candidate_column, "question": question_column}
-    frame = read_frame(
-        file,
-        names={"judge": judge_column, "candidate": candidate_column, "question": question_column},
-        ordered={},
-        numbers={"score": score_column},
-    )
+    frame = read_frame(file, names=axes, ordered={}, numbers={"score": score_column})
     arrays, labels = dense(frame, axes, {"score": score_column})
     lowest = np.nanmin(arrays["score"])
     scores = np.where(np.isnan(arrays["score"]), -1, arrays["score"] - lowest)
@@ -51,27 +54,26 @@ def judges(
         say(f"note: the lowest score, {lowest:g}, is level 0")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", JaxrankWarning)
-        found = judging.infer(scores, prior=prior, n_samples=n_samples, n_warmup=n_samples, seed=seed)
+        found = judging.infer(scores, prior=prior, n_samples=samples, n_warmup=samples, seed=seed)
     for warning in caught:
         say(f"note: {warning.message}")
-    low, high = found.interval(interval)
-    first, last = found.rank_intervals(interval)
+    low, high = found.interval(level)
+    first, last = found.rank_intervals(level)
     order = np.argsort(-found.scores, kind="stable")
     columns = {
         "rank": found.ranks[order],
-        "candidate": [str(labels["candidate"][i]) for i in order],
+        "candidate": [labels["candidate"][i] for i in order],
         "score": found.scores[order],
-        "low": low[order],
-        "high": high[order],
-        "best_rank": first[order],
-        "worst_rank": last[order],
+        "lower": low[order],
+        "upper": high[order],
+        "rank_lower": first[order],
+        "rank_upper": last[order],
         "plain_mean": judging.plug_in_scores(scores)[order],
         "dawid_skene": judging.dawid_skene(scores).scores[order],
         "r_hat": found.r_hat[order],
     }
-    Table(columns, title=f"Judges ({prior} trust), {interval:.0%} intervals", bars=Bars("score", "low", "high")).emit(
-        out
-    )
+    title = f"Judges ({prior} trust), {100 * level:g} % intervals"
+    Table(columns, title, Bars("score", "lower", "upper")).emit(output)
 
 
 COMMANDS = (judges,)

@@ -9,21 +9,24 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Out
-from jaxrank.cli.tables import Table, check_out
+from jaxrank.cli.arguments import (
+    Output,
+    check_output,
+)
+from jaxrank.cli.tables import Table
 
 
 def list_(
     family: Annotated[
         str | None, typer.Argument(metavar="[FAMILY|METHOD]", help="Only this family, or this one method in full.")
     ] = None,
-    out: Out = None,
+    output: Output = None,
 ) -> None:
     """List the methods by family, with a line about each and their options."""
     import jaxrank as jr
     from jaxrank.errors import OptionError
 
-    check_out(out)
+    check_output("--output", output)
     entries = jr.entries()
     if family in entries:
         print(_in_full(entries[family]))
@@ -41,13 +44,12 @@ def list_(
             "method": [entry.name for entry in shown],
             "options": [", ".join(f"{k}={v.split('(')[0]}" for k, v in _options(entry).items()) for entry in shown],
             "summary": [entry.summary for entry in shown],
-        },
-        wrap=("options", "summary"),
-    ).emit(out)
+        }
+    ).emit(output)
 
 
 def _options(entry: Any) -> dict[str, str]:
-    """The fields of the method with their defaults, as they are typed after ``--option``."""
+    """The fields of the method with their defaults, as they are typed after ``--set``."""
     ranker = entry.ranker()
     return {f.name: _shown(getattr(ranker, f.name)) for f in dataclasses.fields(ranker) if f.init}
 
@@ -63,7 +65,7 @@ def _shown(value: Any) -> str:
 
 def _in_full(entry: Any) -> str:
     head = f"{entry.name}  (family {entry.family}, source {entry.source})"
-    options = "\n".join(f"  --option {name}={value}" for name, value in _options(entry).items()) or "  none"
+    options = "\n".join(f"  --set {name}={value}" for name, value in _options(entry).items()) or "  none"
     return f"{head}\n\n{inspect.cleandoc(entry.make.__doc__)}\n\nOptions with their defaults:\n{options}"
 
 

@@ -9,29 +9,37 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Level, Seed, with_data
+from jaxrank.cli.arguments import (
+    Level,
+    Output,
+    Samples,
+    Seed,
+    check_output,
+    save_option,
+    whole,
+    with_data,
+)
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table, check_out
+from jaxrank.cli.tables import Bars, Table
 
-DRAWS = (".nc", ".zarr", ".npz")
-Model = Annotated[str, typer.Option(help="bradley_terry, davidson, rasch_2pl, bayes ...; prefix hierarchical_.")]
+Model = Annotated[
+    str, typer.Option("--method", "-m", help="bradley_terry, davidson, rasch_2pl, bayes ...; prefix hierarchical_.")
+]
 
 
 @with_data
 def posterior(
     data: Any,
-    model: Model = "bradley_terry",
-    chains: Annotated[int, typer.Option(help="Number of chains.")] = 4,
-    warmup: Annotated[int, typer.Option(help="Warm-up steps of each chain.")] = 1000,
-    samples: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
+    method: Model = "bradley_terry",
+    chains: Annotated[int, typer.Option(callback=whole("--chains"), help="Number of chains.")] = 4,
+    warmup: Annotated[int, typer.Option(callback=whole("--warmup"), help="Warm-up steps of each chain.")] = 1000,
+    samples: Samples = 1000,
     sampler: Annotated[str, typer.Option(help="nuts, laplace or svi.")] = "nuts",
     prior_variance: Annotated[float, typer.Option(help="Prior variance of a strength.")] = 1.0,
-    interval: Level = 0.95,
+    level: Level = 0.95,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write the draws (.nc, .zarr, .npz) or the table (.csv, .json, .parquet)."),
-    ] = None,
+    output: Output = None,
+    save: Annotated[Path | None, save_option("all draws", (".nc", ".zarr", ".npz"))] = None,
 ) -> None:
     """Sample the posterior of a model: strengths, ranks and their probabilities."""
     import warnings
@@ -40,18 +48,16 @@ def posterior(
     from jaxrank.posteriors.files import check_format
     from jaxrank.studies.posterior import CONJUGATE, posterior
 
-    draws = out if out is not None and out.suffix in DRAWS else None
-    table = None if draws is not None else out
-    check_out(table)
-    if draws is not None:
-        check_format(draws)
-    say(f"sampling {model}: {chains} chains of {warmup} + {samples} steps (compiling takes most of a short run)")
-    priors = None if model in CONJUGATE or model.startswith("hierarchical_") else prior_variance
+    check_output("--output", output)
+    check_output("--save", save, (".nc", ".zarr", ".npz"))
+    if save is not None:
+        check_format(save)
+    priors = None if method in CONJUGATE or method.startswith("hierarchical_") else prior_variance
     with warnings.catch_warnings(), bar() as progress:
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
         found = posterior(
             data,
-            model,
+            method,
             priors=priors,
             n_chains=chains,
             n_warmup=warmup,
@@ -60,12 +66,11 @@ def posterior(
             sampler=sampler,
             progress=progress,
         )
-        frame = found.to_frame(level=interval)
-    columns = {name: frame[name].to_numpy() for name in frame.columns}
-    title = f"{model}: posterior means and {interval:.0%} intervals"
-    Table(columns, title=title, bars=Bars("score", "lower", "upper"), wrap=("model",)).emit(table)
-    if draws is not None:
-        found.save(draws)
+        frame = found.to_frame(level=level)
+    title = f"{method}: posterior means and {100 * level:g} % intervals"
+    Table.of(frame, title, Bars("score", "lower", "upper")).emit(output)
+    if save is not None:
+        found.save(save)
     for problem in found.problems:
         say(f"caution: {problem}")
     say(f"{found.seconds:.1f} seconds, {found.divergences} divergences")

@@ -9,44 +9,43 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Level, Seed, with_data
+from jaxrank.cli.arguments import Level, Method, Replicates, Seed, parse_method, with_data
 from jaxrank.cli.runtime import say
 
 Page = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="PAGE", help="The page to write: .html, or .md with a folder of figures."),
 ]
-Ranking = Annotated[
-    str | None, typer.Option("--method", "-m", help="Method of the ranking; bayes for trials by default.")
-]
 Compared = Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods whose agreement is shown.")]
 AllMethods = Annotated[bool, typer.Option("--all-methods", help="Compare all methods of the catalogue (minutes).")]
-Draws = Annotated[int, typer.Option("--draws", help="Replicates of the bootstrap and the convergence study.")]
 
 
 @with_data
 def report(
     data: Any,
     output: Page = Path("report.html"),
-    method: Ranking = None,
+    method: Method = None,
     methods: Compared = None,
     all_methods: AllMethods = False,
-    draws: Draws = 2000,
-    interval: Level = 0.95,
+    replicates: Replicates = 2000,
+    level: Level = 0.95,
     seed: Seed = 0,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
     """Write one page: diagnosis, ranking, tiers, distribution of ranks, agreement of methods, convergence, versions."""
     from jaxrank.reports import report as write
 
+    compared = methods.split(",") if methods else []
+    for name in filter(None, [method, *compared]):
+        parse_method(name)
     path = write(
         data,
         output,
         method,
-        methods=methods.split(",") if methods else None,
+        methods=compared or None,
         all_methods=all_methods,
-        n_replicates=draws,
-        level=interval,
+        n_replicates=replicates,
+        level=level,
         seed=seed,
         title=title,
         command=shlex.join(["jaxrank", *sys.argv[1:]]),

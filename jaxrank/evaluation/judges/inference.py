@@ -103,6 +103,7 @@ def infer(
     which score is unknown. **gold**: true levels (K, Q) of some questions, -1 elsewhere (with ``scores`` only).
     **prior**: trust in the judges: free, weak, moderate, strong, perfect, or a `JudgePrior`.
     **values**: value of each level, 0..M-1 by default; the score of a candidate is its expected value.
+    **n_samples**, **n_warmup**: draws kept (4 or more) and left out of each of ``n_chains`` chains.
     Warns where chains disagree (R-hat above 1.05) or the effective sample size is below 100.
     """
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
@@ -113,6 +114,9 @@ def infer(
     if v.shape != (m,) or not np.all(np.isfinite(v)):
         raise OptionError(f"values must be {m} finite numbers, one a level")
     chosen = find_prior(prior)
+    for name, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
+        if value != int(value) or value < least:
+            raise OptionError(f"{name}={value}; it must be a whole number of {least} or more")
     keys = jax.random.split(jax.random.key(seed), n_chains)
     drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
     score = drawn["pi"] @ v

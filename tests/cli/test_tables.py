@@ -1,0 +1,185 @@
+"""Tables of every command at four widths: names and numbers whole, lines that fit, columns left out in order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+
+from jaxrank.cli.app import make_app
+from jaxrank.cli.tables import Bars, Table, draw_bars
+from jaxrank.results.tables import SPARE, THEN, cell_width, column_text, fold, latex_escape, render, visible
+from jaxrank.results.tables import Table as Plain
+
+WIDTHS = (60, 80, 100, 200)
+LONG = "organisation/a-model-with-a-name-of-quite-unusual-length-2026-11-28-instruct-thinking"
+NAMES = [f"{LONG}-a", f"{LONG}-b", "模型三", "d"]
+EVIL = "a\x1b[31mred\x07\u202eevil\nline"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One file for each kind that commands read."""
+    out = tmp_path_factory.mktemp("tables")
+    rng = np.random.default_rng(0)
+    R = (rng.random((4, 8, 3)) < np.array([0.8, 0.7, 0.5, 0.3])[:, None, None]).astype(int)
+    np.savez(out / "trials.npz", R=R, models=np.array(NAMES))
+    axes = [(m, q, e, t) for m in NAMES for q in range(4) for e in range(3) for t in range(2)]
+    frame = pd.DataFrame(axes, columns=["model", "question", "level", "trial"])
+    frame["correct"], frame["tokens"] = rng.integers(0, 2, len(frame)), 100 * 2.0 ** frame["level"]
+    frame.to_csv(out / "efforts.csv", index=False)
+    axes = [(j, c, q) for j in ("x", "y") for c in NAMES for q in range(12)]
+    frame = pd.DataFrame(axes, columns=["judge", "candidate", "question"])
+    frame["score"] = rng.integers(1, 3, len(frame))
+    frame.to_csv(out / "judged.csv", index=False)
+    return out
+
+
+COMMANDS = {
+    "arise": ["efforts.csv", "--replicates", "20"],
+    "bootstrap": ["trials.npz", "-m", "avg", "--replicates", "50"],
+    "check": ["trials.npz"],
+    "compare": ["trials.npz", "-m", "avg", "-m", "borda"],
+    "converge": ["trials.npz", "--replicates", "50"],
+    "demo": [],
+    "evaluate": ["trials.npz"],
+    "fit": ["trials.npz"],
+    "judges": ["judged.csv", "--prior", "perfect", "--samples", "50"],
+    "list": [],
+    "posterior": ["trials.npz", "-m", "bayes", "--samples", "50"],
+}
+
+
+@pytest.fixture
+def tables(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
+    """The tables that a command shows."""
+    shown: list[Table] = []
+    monkeypatch.setattr(Table, "show", lambda table: shown.append(table))
+    monkeypatch.chdir(folder)
+    with jax.enable_x64(True), pytest.raises(SystemExit) as end:
+        make_app()([request.param, *COMMANDS[request.param]], prog_name="jaxrank")
+    assert not end.value.code
+    return shown
+
+
+def test_every_command_that_prints_a_table_is_here() -> None:
+    commands = {str(command.name) for command in make_app().registered_commands}
+    assert set(COMMANDS) == commands - {"report"}
+
+
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+@pytest.mark.rank_promotion("allow")
+@pytest.mark.parametrize(
+    "tables",
+    [pytest.param(c, marks=pytest.mark.slow if c in ("judges", "posterior") else ()) for c in COMMANDS],
+    indirect=True,
+)
+def test_tables_keep_names_and_numbers_at_every_width(tables: list[Table]) -> None:
+    """front-door B1: at 80 and 100 columns names vanished and numbers read 1.9...; whatever the width, the cells of the
+    columns that are shown stand whole, lines fit, and columns that leave are named."""
+    assert tables
+    for table in tables:
+        before: set[str] | None = None
+        for width in WIDTHS:
+            layout = Plain(table.columns).lay_out(width, table.bars is not None)
+            lines = [line for line, _, _ in table.drawn(width)]
+            body = [words + bar for words, bar, _ in table.drawn(width)][bool(table.title) :]
+            assert all(cell_width(line) <= width for line in body), (width, lines)
+            rows = list(
+                zip(*(c for n, c in Plain(table.columns).cells().items() if n not in layout.left_out), strict=True)
+            )
+            for row, drawn in zip(rows, layout.rows, strict=True):
+                flat = "".join("".join(drawn).split())
+                assert sorted(flat) == sorted("".join("".join(row).split())), (width, row, drawn)
+                for value in row:
+                    if len(value) < 8:
+                        assert any(value in line for line in drawn), (width, value, drawn)
+            drawn_rows = ["\n".join(row) for row in layout.rows]
+            assert len(set(drawn_rows)) == len(set(rows))
+            for name in layout.left_out:
+                assert name in " ".join(lines)
+            assert before is None or set(layout.left_out) <= before
+            before = set(layout.left_out)
+
+
+def test_columns_leave_in_the_stated_order() -> None:
+    order = [*SPARE, *(name for group in THEN for name in group)]
+    columns: dict[str, Any] = {"rank": [1], "model": ["m" * 30], "score": [0.5], **{name: [0.5] for name in order}}
+    last: list[str] = []
+    for width in range(200, 20, -1):
+        left_out = [name for name in order if name in Plain(columns).lay_out(width).left_out]
+        assert left_out == order[: len(left_out)]
+        assert len(left_out) >= len(last)
+        last = left_out
+    assert last == order
+    layout = Plain(columns).lay_out(20)
+    assert layout.head.split() == ["rank", "model", "score"]
+    assert "".join(line[6:14].strip() for line in layout.rows[0]) == "m" * 30
+
+
+def test_numbers_of_a_column_share_their_decimals() -> None:
+    """front-door B1: p_best 0.00025 and ess 10337.6 broke the columns."""
+    assert column_text([0.00025, 0.5, 1.0]) == ["0.0003", "0.5000", "1.0000"]
+    assert column_text([10337.6, 9.25]) == ["10337.6", "9.2"]
+    assert column_text([0.00025, 0.000125]) == ["0.0002500", "0.0001250"]
+    assert column_text([3e9, 1.5]) == ["3e+09", "1.5"]
+    assert column_text([np.nan, np.inf, -0.5]) == ["-", "inf", "-0.5000"]
+    values = [3, "name", True, None, np.float32(0.5)]
+    assert column_text(values) == ["3", "name", "yes", "-", "0.5000"]
+    assert column_text([]) == []
+
+
+def test_text_folds_within_the_width() -> None:
+    assert fold("one two three", 7) == ["one two", "three"]
+    assert fold("a-very-long-name", 6) == ["a-very", "-long-", "name"]
+    assert fold("模型三", 4) == ["模型", "三"]
+    assert fold("", 4) == [""]
+
+
+@pytest.mark.parametrize("format", ["text", "html", "latex"])
+def test_control_characters_of_names_never_come_out_raw(format: str) -> None:
+    """interface, section 2: names went raw to terminals and Markdown; those that differ still look different."""
+    text = render(pd.DataFrame({"model": [EVIL, "b\u2028"], "score": [1.0, 0.5]}), format, title=EVIL, notes=[EVIL])
+    assert not set(text) & set("\x1b\x07\u202e\u2028\u2029")
+    assert text.count("x1b") == 3
+    assert visible("a\tb") != visible("a b") != visible("a\u200fb")
+    assert visible("naïve 模型 😀") == "naïve 模型 😀"
+
+
+def test_a_row_of_latex_may_begin_with_a_bracket() -> None:
+    """interface, section 2: the line break before it took "[x]" as its option."""
+    frame = pd.DataFrame({"model": ["a", "[x]"], "score": [1.0, 0.5]})
+    assert "{}[x] & 0.5000" in render(frame, "latex")
+    assert latex_escape("50%_\\") == r"50\%\_\textbackslash{}"
+
+
+def test_bars_share_one_axis() -> None:
+    columns = {
+        "model": ["a", "b", "c"],
+        "score": [0.75, 0.25, np.nan],
+        "lower": [0.5, 0.0, np.nan],
+        "upper": [1.0, 0.5, np.nan],
+    }
+    left, right, drawn = draw_bars(columns, Bars("score", "lower", "upper"), 21)
+    assert (left, right) == ("0.0000", "1.0000")
+    assert drawn == [" " * 10 + "─" * 5 + "●" + "─" * 5, "─" * 5 + "●" + "─" * 5, ""]
+    assert draw_bars(columns, Bars("score"), 11, unicode=False)[2] == [" " * 10 + "o", "o", ""]
+    infinite = {"score": [np.inf, 0.0, 1.0]}
+    assert draw_bars(infinite, Bars("score"), 11)[2] == ["", "●", " " * 10 + "●"]
+    assert draw_bars({"score": [np.nan]}, Bars("score"), 11)[2] == [""]
+
+
+def test_a_terminal_shows_the_drawing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    Table({"model": ["a", "b"], "score": [1.0, 2.0]}, title="two models", bars=Bars("score")).show()
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert lines[0].strip() == "two models"
+    assert all(("●" in line or "o" in line) for line in lines[2:])
+    assert max(map(len, lines)) <= 70
