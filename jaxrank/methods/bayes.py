@@ -13,12 +13,12 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import flag, number
-from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, MeanOfCells, NeedsPrior, Ranker
+from jaxrank.models.ranker import Bounded, ChecksData, Entry, HasStandardErrors, MeanOfCells, NeedsPrior, Ranker
 from jaxrank.numerics.dirichlet import dirichlet_moments, prior_counts
 from jaxrank.numerics.status import Status
 
 
-class Bayes(Ranker, NeedsPrior, HasStandardErrors, MeanOfCells, ChecksData):
+class Bayes(Ranker, NeedsPrior, HasStandardErrors, Bounded, MeanOfCells, ChecksData):
     """Posterior mean of the weighted outcome under a uniform or an empirical Dirichlet prior; cannot fail.
 
     **Model** The category probabilities of model l on question m are Dirichlet(1 + prior counts), independent over
@@ -38,6 +38,7 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, MeanOfCells, ChecksData):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question without results counts with the mean of its prior"
     w: Any = number(None, ndim=1)
     quantile: Any = number(None, above=0, below=1)
     prior: Any = number(None, 0, ndim=3)
@@ -71,6 +72,10 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, MeanOfCells, ChecksData):
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         return fit.params["sd"]
+
+    def bounds(self, stat: Counts) -> tuple[Any, Any]:
+        weights = stat.levels if self.w is None else jnp.asarray(self.w)
+        return jnp.min(weights), jnp.max(weights)
 
     def with_prior(self, R0: Any, data: Any) -> Bayes:
         n_categories = data.n_categories if self.w is None else np.size(self.w)

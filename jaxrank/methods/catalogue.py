@@ -61,12 +61,40 @@ def make(method: str | Ranker, **options: Any) -> Ranker:
     return found.ranker(**options)
 
 
+_ARGUMENTS = {
+    **dict.fromkeys(("R0", "pairing", "dtype", "seed", "on_failure"), "jaxrank.fit"),
+    **dict.fromkeys(
+        ("n_replicates", "scheme", "keep", "chunk_size", "checkpoint", "progress"), "jaxrank.bootstrap and its kin"
+    ),
+    **dict.fromkeys(("n_samples", "n_warmup", "n_chains", "sampler", "priors"), "jaxrank.posterior"),
+    **dict.fromkeys(("model", "question", "trial", "score", "levels", "threshold"), "jaxrank.from_frame"),
+    "level": "interval, summary and to_frame of the result",
+    "reference": "jaxrank.convergence",
+    "size": "jaxrank.model_pools",
+}
+"""Arguments of the public calls, which a mistyped option may have meant, and where they belong."""
+
+
 def _check_options(name: str, options: dict[str, Any], fields: list[str]) -> None:
     unknown = [key for key in options if key not in fields]
     if unknown:
+        meant = _nearest(unknown[0], fields)
         raise OptionError(
-            f"{name} has no option {', '.join(map(repr, unknown))}; its options are: {', '.join(fields) or 'none'}"
+            f"{name} has no option {', '.join(map(repr, unknown))}; "
+            f"{f'did you mean {meant}? Its' if meant else 'its'} options are: {', '.join(fields) or 'none'}"
         )
+
+
+def _nearest(key: str, fields: list[str]) -> str:
+    """The option or argument that a name stands nearest to, and where it belongs; empty where none is near."""
+    if key in _ARGUMENTS:
+        return f"the argument of {_ARGUMENTS[key]}"
+    known = [*fields, *_ARGUMENTS]
+    at_its_start = [other for other in known if other.startswith(f"{key}_") or key.startswith(f"{other}_")]
+    near = at_its_start or difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    if not near:
+        return ""
+    return near[0] if near[0] in fields else f"{near[0]}, an argument of {_ARGUMENTS[near[0]]}"
 
 
 def _modules() -> Iterator[Any]:

@@ -16,7 +16,7 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, UndefinedScoreError
 from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import number
-from jaxrank.models.ranker import ChecksData, Entry, MeanOfCells, Ranker
+from jaxrank.models.ranker import OWN_QUESTIONS, ChecksData, Entry, MeanOfCells, Ranker
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.status import Status
 
@@ -25,6 +25,7 @@ class TriesMetric(Ranker, MeanOfCells, ChecksData):
     """A score that is the mean over questions of one function of the successes and trials of a cell."""
 
     k: eqx.AbstractVar[Any]
+    gaps: ClassVar[str] = OWN_QUESTIONS
 
     @property
     def of_cells(self) -> bool:

@@ -12,12 +12,12 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import flag, number
-from jaxrank.models.ranker import Entry, HasStandardErrors, MeanOfCells, Ranker
+from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, Entry, HasStandardErrors, MeanOfCells, Ranker
 from jaxrank.numerics.dirichlet import dirichlet_moments
 from jaxrank.numerics.status import Status
 
 
-class Average(Ranker, HasStandardErrors, MeanOfCells):
+class Average(Ranker, HasStandardErrors, Bounded, MeanOfCells):
     """Mean grade: the mean over questions of the mean value of the trials, the accuracy where they are right or wrong.
 
     **Model** s_l = 1/M sum_m k_lm / n_lm, k_lm the sum of the values of the trials [hariri2026ranking, eq. 20].
@@ -31,6 +31,7 @@ class Average(Ranker, HasStandardErrors, MeanOfCells):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = OWN_QUESTIONS
     pooled: bool = flag(False)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
@@ -48,6 +49,9 @@ class Average(Ranker, HasStandardErrors, MeanOfCells):
 
     def values(self, levels: np.ndarray) -> np.ndarray:
         return levels
+
+    def bounds(self, stat: Counts) -> tuple[Any, Any]:
+        return jnp.min(stat.levels), jnp.max(stat.levels)
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         n_categories = stat.categories.shape[-1]
@@ -80,6 +84,7 @@ class InverseDifficulty(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = OWN_QUESTIONS
     binary: ClassVar[bool] = True
     clip: Any = number((0.01, 0.99), 0, 1, ndim=1, length=2, check=_check_clip)
 

@@ -17,6 +17,8 @@ from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_fields
 
+OWN_QUESTIONS = "means are over the questions that each model has, which may differ in difficulty"
+
 
 class Ranker(eqx.Module):
     """A ranking method. Subclasses are final: a method is implemented once and never overridden.
@@ -26,6 +28,7 @@ class Ranker(eqx.Module):
     **binary**: True where it is defined for outcomes 0 and 1 only.
     **fractional**: True where fractional (Dirichlet) weights make sense.
     **stochastic**: True where it draws random numbers and needs ``key``.
+    **gaps**: what questions without results do to a model's score, half a sentence for notes.
 
     Options are fields made by `jaxrank.models.options`: numbers are arrays, which a sweep does not compile again;
     words, counts and flags are static. What a field may hold is checked when a ranker is made (`OptionError`).
@@ -36,6 +39,7 @@ class Ranker(eqx.Module):
     binary: ClassVar[bool] = False
     fractional: ClassVar[bool] = True
     stochastic: ClassVar[bool] = False
+    gaps: ClassVar[str] = "each model is ranked by the questions that it has"
 
     def __check_init__(self) -> None:
         check_fields(self)
@@ -60,6 +64,14 @@ class StartsNear(eqx.Module):
     def near(self, stat: Any, fit: Fit) -> Ranker:
         """A copy that begins at ``fit``, or this ranker where that is no help. Only the steps differ: where a replicate
         lies too far away the solver begins as without."""
+
+
+class Bounded(eqx.Module):
+    """Mixin of rankers whose scores lie on a scale with two ends, which their intervals do not leave."""
+
+    @abc.abstractmethod
+    def bounds(self, stat: Any) -> tuple[Any, Any]:
+        """The lowest and the highest score that there is."""
 
 
 class MeanOfCells(eqx.Module):

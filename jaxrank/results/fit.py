@@ -12,14 +12,14 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.covariance import COVARIANCES, score_covariance
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
-from jaxrank.models.ranker import Explains, HasStandardErrors, Ranker
+from jaxrank.models.ranker import Bounded, Explains, HasStandardErrors, Ranker
 from jaxrank.numerics.interval import Interval, check_level, percent
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RankMethod, rank_scores
@@ -47,7 +47,7 @@ class Result(RankedModels):
     fit: Fit
     ranker: Ranker
     method: str
-    data: Responses | Comparisons
+    data: Data
     stat: Any
     seed: Any = None
 
@@ -93,7 +93,7 @@ class Result(RankedModels):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: how the data were read, gaps, and how the fit ended."""
         notes = list(self.data.notes)
-        gap = coverage_note(self.data) if isinstance(self.stat, Counts) else ""
+        gap = coverage_note(self.data, self.ranker) if isinstance(self.stat, Counts) else ""
         if gap:
             notes.append(gap)
         if self.status != Status.CONVERGED:
@@ -140,9 +140,18 @@ class Result(RankedModels):
         return getattr(self.ranker, "quantile", None) is not None
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Normal interval of each score, (L,), from `standard_errors`."""
+        """Normal interval of each score, (L,), from `standard_errors`; on a scale with two ends it ends there too."""
         z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
-        return Interval(self.scores - z * self.standard_errors, self.scores + z * self.standard_errors, level, "normal")
+        ends = self.scores - z * self.standard_errors, self.scores + z * self.standard_errors
+        return Interval(*self.within(ends), level, "normal")
+
+    def within(self, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of intervals of scores, cut where the scale of the method ends."""
+        if not isinstance(self.ranker, Bounded):
+            return ends
+        with self.precision():
+            low, high = map(np.asarray, self.ranker.bounds(self.stat))
+        return np.clip(ends[0], low, high), np.clip(ends[1], low, high)
 
     def difference_intervals(self, level: float = 0.95) -> Interval:
         """Normal intervals (L, L) of the differences score_i - score_j, one pair at a time."""
@@ -205,8 +214,8 @@ class Result(RankedModels):
         return f"Result({self.method}, {len(self.models)} models, best: {top}; {self.status})"
 
 
-def coverage_note(data: Responses | Comparisons) -> str:
-    """A sentence where models were not tried on the same questions; empty otherwise."""
+def coverage_note(data: Data, ranker: Ranker) -> str:
+    """A sentence where models were not tried on the same questions, with what the method makes of it; else empty."""
     if not isinstance(data, Responses):
         return ""
     tried = data.trials > 0
@@ -215,8 +224,8 @@ def coverage_note(data: Responses | Comparisons) -> str:
         return ""
     share = ", ".join(f"{data.models[i]!r} {tried[i].sum()}/{tried.shape[1]}" for i in gaps[:5])
     return (
-        f"{len(gaps)} models have no result on some questions ({share}{', ...' if len(gaps) > 5 else ''}); "
-        f"means are over the questions that each model has, which may differ in difficulty"
+        f"{len(gaps)} {'model has' if len(gaps) == 1 else 'models have'} no result on some questions "
+        f"({share}{', ...' if len(gaps) > 5 else ''}); {ranker.gaps}"
     )
 
 

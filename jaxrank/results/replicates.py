@@ -107,7 +107,9 @@ class Study(RankedModels):
         self._need_finite(2, 0.5)
         n = int(self.tally.finite)
         ends = self.scores - z * self.sd, self.scores + z * self.sd
-        return Interval(*ends, level, "normal, sd of replicates", self.unit, n, self.n_replicates - n)
+        return Interval(
+            *self.estimate.within(ends), level, "normal, sd of replicates", self.unit, n, self.n_replicates - n
+        )
 
     def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, score, sd, lower, upper, rank_lower, rank_upper, p_best;

@@ -252,3 +252,45 @@ def test_only_data_and_method_have_a_place() -> None:
     for call, most in ((jr.evaluation.bayes, 1), (jr.evaluation.avg, 1), *((c, 2) for c in two)):
         kinds = [p.kind for p in inspect.signature(call).parameters.values()]
         assert kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) == most, call.__name__
+
+
+def test_intervals_end_where_the_scale_ends() -> None:
+    """interface 27: one trial right had an upper end of 1.1286."""
+    for method, levels in (("bayes", (0, 1)), ("avg", (0, 1)), ("bayes", (-3, 5))):
+        fit = jr.fit(jr.Responses(np.array(levels)[[[[1]], [[0]]]], levels=levels), method)
+        low, high = fit.interval()
+        assert low.min() == levels[0] and high.max() == levels[1]
+        assert np.all((low <= fit.scores) & (fit.scores <= high))
+
+
+def test_the_note_on_missing_questions_is_true_of_the_method() -> None:
+    """interface 9: the default said that means are over the questions that each model has."""
+    gapped = [[1, 1, np.nan, np.nan], [1, 1, 1, 1]]
+    words = {
+        "bayes": "counts with the mean of its prior",
+        "avg": "means are over the questions",
+        "borda": "ranked by",
+    }
+    for method, said in words.items():
+        with pytest.warns(jr.JaxrankWarning, match=said):
+            fit = jr.fit(gapped, method)
+        assert any(said in note and "1 model has" in note for note in fit.notes)
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "meant"),
+    [
+        (jr.bootstrap, {"n": 10}, "n_replicates, an argument of jaxrank.bootstrap"),
+        (jr.bootstrap, {"n_replicate": 10}, "n_replicates, an argument of jaxrank.bootstrap"),
+        (jr.fit, {"quantiles": 0.1}, "quantile"),
+        (jr.fit, {"n_replicates": 10}, "the argument of jaxrank.bootstrap"),
+        (jr.fit, {"model": "llm"}, "the argument of jaxrank.from_frame"),
+        (jr.subsample, {"chunksize": 5}, "chunk_size, an argument of jaxrank.bootstrap"),
+    ],
+)
+def test_an_unknown_option_names_the_one_that_was_meant(call: Any, options: dict[str, Any], meant: str) -> None:
+    """front-door B15."""
+    with pytest.raises(OptionError, match=f"did you mean {meant}"):
+        call(DATA, "bayes", **options)
+    with pytest.raises(OptionError, match="no option 'xyzzy'; its options are"):
+        call(DATA, "bayes", xyzzy=1)
