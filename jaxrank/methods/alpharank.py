@@ -57,6 +57,8 @@ class AlphaRank(Ranker):
 
         solve = shortcut(closed_form, lambda level, rates: log_stationary_distribution(rates))
         scores = solve(reversible, level, rates)
+        # Once more: before, the sum was good to the rounding of the largest logarithm only.
+        scores = scores - jax.nn.logsumexp(scores)
         connected = jnp.all(reachability(edge))
         scores = jnp.where(connected, scores, jnp.nan)
         range_ = jnp.max(jnp.where(edge, jnp.abs(rates), 0)) + jnp.max(jnp.abs(scores))

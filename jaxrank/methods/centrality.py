@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice, number
-from jaxrank.models.ranker import Entry, Ranker
+from jaxrank.models.pairs.unread import unread_pairs
+from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.stationary import join_ties, mass_resolution, stationary_distribution
 from jaxrank.numerics.status import Status
@@ -17,7 +18,7 @@ from jaxrank.numerics.status import Status
 TIES = ("ignore", "half")
 
 
-class RankCentrality(Ranker):
+class RankCentrality(Ranker, LeavesUnread):
     """Stationary distribution of a walk that moves from a model to those that beat it.
 
     **Model** P_ij = P^(j beats i) / d_max for i != j, the rest of the row stays at i; d_max the largest number of
@@ -40,6 +41,11 @@ class RankCentrality(Ranker):
     ties: str = choice("half", TIES)
     smoothing: Any = number(0.0, 0)
     teleport: Any = number(0.0, 0, 1)
+
+    def unread(self, stat: Pairs) -> str:
+        if self.ties == "half":
+            return ""
+        return unread_pairs(stat, 'ties="half" reads them')
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         dtype = stat.wins.dtype

@@ -34,6 +34,7 @@ class Schulze(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
@@ -62,6 +63,7 @@ class RankedPairs(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     strength: str = choice("margin", STRENGTHS)
     tie_policy: str = choice("half", TIE_POLICIES)
 

@@ -33,6 +33,7 @@ class Nanson(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     rank_ties: str = choice("average", RANK_TIES)
     strict: bool = flag(False)
 
@@ -63,6 +64,7 @@ class Baldwin(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     rank_ties: str = choice("average", RANK_TIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:

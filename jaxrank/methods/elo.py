@@ -12,7 +12,7 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import by_model, choice, count, number
-from jaxrank.models.ranker import ByModel, Entry, Ranker
+from jaxrank.models.ranker import ByModel, Entry, LeavesUnread, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -22,13 +22,14 @@ from jaxrank.models.stream import (
     rate,
     rated,
     sum_over_opponents,
+    unread_matches,
 )
 
 _SCALE = np.log(10) / 400
 PER_EVENT = ("mean", "sum")
 
 
-class Elo(RatingSystem, Ranker, ByModel):
+class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
     """Elo ratings after a stream of matches, all matches of one event at once.
 
     **Model** E_ij = 1 / (1 + 10^((r_j - r_i)/400)), r_i += K (S_ij - E_ij) [elo1978].
@@ -67,6 +68,9 @@ class Elo(RatingSystem, Ranker, ByModel):
     @property
     def by_model(self) -> tuple[str, ...]:
         return ("initial",)
+
+    def unread(self, stat: Sequence) -> str:
+        return unread_matches(self.ties, stat)
 
     def options(self) -> tuple[Any, ...]:
         return (self.K,)

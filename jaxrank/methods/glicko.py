@@ -12,7 +12,7 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import by_model, choice, count, number
-from jaxrank.models.ranker import ByModel, Entry, HasStandardErrors, Ranker
+from jaxrank.models.ranker import ByModel, Entry, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -23,12 +23,13 @@ from jaxrank.models.stream import (
     rated,
     square,
     sum_over_opponents,
+    unread_matches,
 )
 
 _Q = np.log(10) / 400
 
 
-class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel):
+class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     """Glicko ratings after a stream of rating periods, one period for each event.
 
     **Model** q = ln 10 / 400, g(RD) = 1 / sqrt(1 + 3 q^2 RD^2 / pi^2), E_ij = 1 / (1 + 10^(-g(RD_j) (r_i - r_j) /
@@ -66,6 +67,9 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel):
 
     def standard_errors(self, stat: Sequence, fit: Fit) -> Array:
         return fit.params["rd"]
+
+    def unread(self, stat: Sequence) -> str:
+        return unread_matches(self.ties, stat)
 
     def options(self) -> tuple[Any, ...]:
         return (self.c, self.rd_max)

@@ -40,6 +40,7 @@ class TwoParameter(Ranker, Explains):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     prior: Prior = part(Flat(), Prior, as_prior)
     slope_penalty: Any = number(0.01, above=0)
     n_starts: int = count(3, 1, 4)
@@ -72,6 +73,7 @@ class ThreeParameter(Ranker, Explains):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     prior: Prior = part(Flat(), Prior, as_prior)
     slope_penalty: Any = number(0.01, above=0)
     guessing: Any = number(None, above=0, below=1)

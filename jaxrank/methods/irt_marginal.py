@@ -52,6 +52,7 @@ class RaschMarginal(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
     quantile: Any = number(None, above=0, below=1)
     details: bool = flag(False)
@@ -83,6 +84,7 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
     quantile: Any = number(None, above=0, below=1)
     slope_prior: Any = _normal((0.0, 1.0))
@@ -114,6 +116,7 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
     quantile: Any = number(None, above=0, below=1)
     slope_prior: Any = _normal((0.0, 1.0))

@@ -42,6 +42,7 @@ class KemenyYoung(Ranker):
 
     statistic: ClassVar[type] = Counts
     host: ClassVar[bool] = True
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
     time_limit: Any = number(60.0, above=0, optional=True)
 
@@ -81,6 +82,7 @@ class KemenyYoungSmall(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:

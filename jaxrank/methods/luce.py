@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Events
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
+from jaxrank.models.ranker import Entry, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
 
 
-class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
+class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
     """Luce strengths from events: each model that succeeds is chosen over all that fail.
 
     **Model** composite likelihood prod over events, i in U, of pi_i / (pi_i + sum_{j in V} pi_j), pi = exp(theta), U
@@ -44,6 +45,9 @@ class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
     def problem(self, stat: Events) -> tuple[LuceLikelihood, Choices]:
         return LuceLikelihood(), choices(stat.outcomes, stat.weights)
 
+    def unread(self, stat: Events) -> str:
+        return _unread(stat)
+
     def __call__(self, stat: Events, *, key: None = None) -> Fit:
         return fit_luce(self, choices(stat.outcomes, stat.weights))
 
@@ -51,7 +55,7 @@ class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel):
         return luce_errors(self, choices(stat.outcomes, stat.weights), fit)
 
 
-class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
+class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
     """Davidson-Luce strengths: the set of models that succeed is chosen as a whole, as a tie of its size.
 
     **Model** Pr(U | S) = delta_t g_t(U) / sum_{t'=1..D} delta_t' e_t'(pi_S^(1/t')), t = |U|, g_t(U) = prod_U pi^(1/t),
@@ -84,6 +88,9 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
         n_orders = self._orders(stat)
         return DavidsonLuceLikelihood(n_orders), set_totals(choices(stat.outcomes, stat.weights), n_orders)
 
+    def unread(self, stat: Events) -> str:
+        return _unread(stat)
+
     def __call__(self, stat: Events, *, key: None = None) -> Fit:
         return fit_davidson_luce(self, choices(stat.outcomes, stat.weights), self._orders(stat))
 
@@ -93,6 +100,19 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel):
     def _orders(self, stat: Events) -> int:
         most = max(stat.outcomes.shape[1] - 1, 1)
         return most if self.max_tied is None else min(self.max_tied, most)
+
+
+def _unread(stat: Events) -> str:
+    outcomes, weights = np.asarray(stat.outcomes), np.asarray(stat.weights, float)
+    several = np.sum(outcomes >= 0, axis=1) > 1
+    equal = several & (np.all(outcomes != 0, axis=1) | np.all(outcomes != 1, axis=1))
+    n_unread, n_all = weights[equal].sum(), weights[several].sum()
+    if n_unread == 0:
+        return ""
+    return (
+        f"{n_unread:,.10g} of {n_all:,.10g} events, in which all models did the same, were not read; "
+        "bradley_terry_davidson reads ties"
+    )
 
 
 ENTRIES = (

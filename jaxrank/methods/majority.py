@@ -33,6 +33,7 @@ class MajorityJudgment(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "grades are those of the questions that each model has, which may differ in difficulty"
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         grade, slack, unit = grades(stat)

@@ -14,8 +14,9 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.likelihood import maximise
 from jaxrank.models.options import count, number
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
+from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import Gaussian
-from jaxrank.models.ranker import Entry, Ranker
+from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.chains import ess_mean, r_hat
 from jaxrank.numerics.sampling import nuts
 from jaxrank.numerics.solve.newton import Newton
@@ -24,7 +25,7 @@ from jaxrank.numerics.status import Status
 MAX_R_HAT, MIN_ESS = 1.05, 100.0
 
 
-class BayesianMCMC(Ranker):
+class BayesianMCMC(Ranker, LeavesUnread):
     """Posterior mean Bradley-Terry strengths, sampled.
 
     **Model** Pr(i > j) = sigmoid(theta_i - theta_j), ties dropped, theta_i ~ N(0, prior_var) independently
@@ -51,6 +52,9 @@ class BayesianMCMC(Ranker):
     n_samples: int = count(5000, high=10**8)
     burnin: int = count(1000, high=10**8)
     n_chains: int = count(4, high=10**4)
+
+    def unread(self, stat: Pairs) -> str:
+        return unread_pairs(stat, 'jaxrank.posterior(data, "bradley_terry_davidson") reads them')
 
     def __call__(self, stat: Pairs, *, key: Any = None) -> Fit:
         dtype = np.asarray(stat.wins).dtype

@@ -13,12 +13,13 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice, number, part
 from jaxrank.models.pairs.fit import SEPARATION, PairedModel, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
+from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import ChecksData, Entry, Ranker
+from jaxrank.models.ranker import ChecksData, Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.newton import Newton
 
 
-class BradleyTerry(Ranker, PairedModel):
+class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     """Bradley-Terry strengths from wins; ties are dropped, or count half a win to each side.
 
     **Model** Pr(i > j) = sigmoid(theta_i - theta_j) [bradleyterry1952]; maximum likelihood, or with ``prior`` the
@@ -53,6 +54,11 @@ class BradleyTerry(Ranker, PairedModel):
             compared = (stat.total > 0).astype(wins.dtype)
             wins = wins + jnp.asarray(self.pseudo, wins.dtype) / 2 * compared
         return Pairs(wins, jnp.zeros_like(wins))
+
+    def unread(self, stat: Pairs) -> str:
+        if self.ties == "half":
+            return ""
+        return unread_pairs(stat, 'ties="half" or bradley_terry_davidson reads them')
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         return fit_paired(self, stat)

@@ -13,13 +13,14 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice, part
 from jaxrank.models.pairs.fit import SEPARATION, PairedModel, assemble, determined, fit_paired, support
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
+from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, Ranker
+from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.newton import Newton
 
 
-class PlackettLuce(Ranker, PairedModel):
+class PlackettLuce(Ranker, PairedModel, LeavesUnread):
     """Plackett-Luce strengths of pairwise wins by a minorise-maximise type of iteration.
 
     **Model** a win of i over j is a ranking of two: Pr(i > j) = pi_i / (pi_i + pi_j), pi = exp(theta)
@@ -49,6 +50,9 @@ class PlackettLuce(Ranker, PairedModel):
 
     def read(self, stat: Pairs) -> Pairs:
         return Pairs(stat.wins, jnp.zeros_like(stat.ties))
+
+    def unread(self, stat: Pairs) -> str:
+        return unread_pairs(stat, "bradley_terry_davidson reads them")
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         if self.prior.proper:

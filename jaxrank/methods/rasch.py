@@ -43,6 +43,7 @@ class Rasch(Ranker, HasStandardErrors, Explains):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     prior: Prior = part(Flat(), Prior, as_prior)
     centred: bool = flag(True)
     details: bool = flag(False)

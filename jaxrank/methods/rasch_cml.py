@@ -38,6 +38,7 @@ class RaschConditional(Ranker, HasStandardErrors):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     fractional: ClassVar[bool] = False
+    gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     details: bool = flag(False)
     max_steps: int = count(100)
 

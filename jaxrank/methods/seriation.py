@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice
-from jaxrank.models.ranker import Entry, Ranker
+from jaxrank.models.pairs.unread import unread_pairs
+from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.status import Status
 
@@ -18,7 +19,7 @@ COMPARISONS = ("prob_diff", "sign")
 HIGHEST = jax.lax.Precision.HIGHEST
 
 
-class SerialRank(Ranker):
+class SerialRank(Ranker, LeavesUnread):
     """Order in which neighbours have similar results against all others: a Fiedler vector.
 
     **Model** C_ij = (W_ij - W_ji) / comparisons, S = (L 11' + C C')/2, v the eigenvector of the Laplacian
@@ -38,6 +39,11 @@ class SerialRank(Ranker):
 
     statistic: ClassVar[type] = Pairs
     comparison: str = choice("prob_diff", COMPARISONS)
+
+    def unread(self, stat: Pairs) -> str:
+        if self.comparison != "sign":
+            return ""
+        return unread_pairs(stat, 'comparison="prob_diff" reads them')
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
         total = stat.total

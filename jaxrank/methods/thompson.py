@@ -40,6 +40,7 @@ class Thompson(Ranker, HasStandardErrors):
 
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
+    gaps: ClassVar[str] = "a model is judged by all its trials together, on questions that may differ in difficulty"
     n_samples: int | None = count(10_000, high=10**8, optional=True)
     a: Any = number(1.0, above=0)
     b: Any = number(1.0, above=0)

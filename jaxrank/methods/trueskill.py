@@ -10,7 +10,7 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Sequence
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import by_model, choice, count, number
-from jaxrank.models.ranker import ByModel, Entry, HasStandardErrors, Ranker
+from jaxrank.models.ranker import ByModel, Entry, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.models.stream import (
     ORDERS,
     READS_ORDER,
@@ -21,11 +21,12 @@ from jaxrank.models.stream import (
     rated,
     square,
     sum_over_opponents,
+    unread_matches,
 )
 from jaxrank.numerics.solve.gaussian import draw_moments, win_moments
 
 
-class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel):
+class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     """TrueSkill mean skills after a stream of two-player matches, all matches of one event at once.
 
     **Model** skill_i ~ N(mu_i, sigma_i^2), performance ~ N(skill, beta^2), i beats j when its performance is larger
@@ -68,6 +69,9 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel):
 
     def standard_errors(self, stat: Sequence, fit: Fit) -> Array:
         return fit.params["sigma"]
+
+    def unread(self, stat: Sequence) -> str:
+        return unread_matches(self.ties, stat)
 
     def options(self) -> tuple[Any, ...]:
         return (self.beta, self.tau, self.draw_margin)

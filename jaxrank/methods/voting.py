@@ -28,6 +28,7 @@ class Borda(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a pair of models that a question does not compare shares its point"
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
@@ -48,6 +49,7 @@ class Copeland(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
@@ -66,13 +68,14 @@ class WinRate(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
         won, lost = jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2)
         decided = won + lost
         scores = jnp.where(decided > 0, won / jnp.where(decided > 0, decided, 1), 0.5)
-        return votes_fit(scores, pref.seen)
+        return votes_fit(scores, pref.seen, jnp.finfo(scores.dtype).eps)  # of one quotient up to 1
 
 
 class Minimax(Ranker):
@@ -89,6 +92,7 @@ class Minimax(Ranker):
     """
 
     statistic: ClassVar[type] = Counts
+    gaps: ClassVar[str] = "a question compares only the models that have results on it"
     variant: str = choice("margin", ("margin", "winning_votes"))
     tie_policy: str = choice("half", TIE_POLICIES)
 

@@ -126,12 +126,15 @@ def _exact(questions: Float[Array, " questions"]) -> tuple[Float[Array, " questi
     return jnp.round(questions / unit) * unit, unit
 
 
-def votes_fit(scores: Float[Array, " models"], seen: Bool[Array, " models"], **params: Any) -> Fit:
-    """A `Fit` from exact scores; a model not ``seen`` on any question has no score, and the fit is undefined."""
+def votes_fit(
+    scores: Float[Array, " models"], seen: Bool[Array, " models"], resolution: Any = 0.0, **params: Any
+) -> Fit:
+    """A `Fit` from scores exact to ``resolution``; a model not ``seen`` on any question has no score, and the fit is
+    undefined."""
     return Fit(
         scores=jnp.where(seen, scores, jnp.nan),
         status=jnp.where(jnp.all(seen), Status.CONVERGED, Status.UNDEFINED).astype(jnp.int32),
         steps=jnp.asarray(0, jnp.int32),
-        resolution=jnp.zeros((), scores.dtype),
+        resolution=jnp.asarray(resolution, scores.dtype),
         params=params,
     )

@@ -99,6 +99,19 @@ class NeedsPrior(eqx.Module):
         data."""
 
 
+class LeavesUnread(eqx.Module):
+    """Mixin of rankers that may leave a part of the data unread, ties above all."""
+
+    @abc.abstractmethod
+    def unread(self, stat: Any) -> str:
+        """How much of a statistic was not read, and which option or method reads it; an empty string for none."""
+
+
+def unread_ties(n_ties: float, n_all: float, remedy: str) -> str:
+    """The sentence about ties that a method does not read; empty where there are none."""
+    return f"{n_ties:,.10g} of {n_all:,.10g} comparisons are ties and were not read; {remedy}" if n_ties > 0 else ""
+
+
 class ByModel(eqx.Module):
     """Mixin of rankers with options that may have a value for each model: one number, an array (L,), or a mapping from
     names of models, which leaves the default to those that it does not name."""

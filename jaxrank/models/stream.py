@@ -14,10 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxrank.data.statistics import Sequence
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
+from jaxrank.models.ranker import unread_ties
 from jaxrank.numerics.ranks import tie_heads
 from jaxrank.numerics.status import Status
 
@@ -76,6 +79,16 @@ def matched(ties: str, own: Array, other: Array) -> Array:
     if ties == "skip":
         return total == 1
     return total >= (1 if ties == "correct_draw_only" else 0)
+
+
+def unread_matches(ties: str, stat: Sequence) -> str:
+    """How many matches a tie rule skipped, in a sentence."""
+    outcomes = np.asarray(stat.outcomes)
+    right, wrong = (np.sum(outcomes == c, axis=-1, dtype=float) for c in (1, 0))
+    drawn = {"right": float(np.sum(right * (right - 1) / 2)), "wrong": float(np.sum(wrong * (wrong - 1) / 2))}
+    read = {"skip": (), "correct_draw_only": ("right",), "draw": ("right", "wrong")}[ties]
+    n_unread = sum(n for kind, n in drawn.items() if kind not in read)
+    return unread_ties(n_unread, float(np.sum(right * wrong)) + sum(drawn.values()), 'ties="draw" reads all of them')
 
 
 def sum_over_opponents(

@@ -19,7 +19,7 @@ from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.covariance import COVARIANCES, score_covariance
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
-from jaxrank.models.ranker import Bounded, Explains, HasStandardErrors, Ranker
+from jaxrank.models.ranker import Bounded, Explains, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.numerics.interval import Interval, check_level, percent
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RankMethod, rank_scores
@@ -93,12 +93,15 @@ class Result(RankedModels):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: how the data were read, gaps, and how the fit ended."""
         notes = list(self.data.notes)
-        gap = coverage_note(self.data, self.ranker) if isinstance(self.stat, Counts) else ""
-        if gap:
-            notes.append(gap)
+        notes += filter(None, (coverage_note(self.data, self.ranker), self.unread))
         if self.status != Status.CONVERGED:
             notes.append(self.explain())
         return tuple(notes)
+
+    @cached_property
+    def unread(self) -> str:
+        """What the method did not read of the data, and the option that reads it; empty where it read everything."""
+        return self.ranker.unread(self.stat) if isinstance(self.ranker, LeavesUnread) else ""
 
     def explain(self) -> str:
         """The status as a sentence, with the models or questions behind it and the remedy."""
@@ -216,7 +219,7 @@ class Result(RankedModels):
 
 def coverage_note(data: Data, ranker: Ranker) -> str:
     """A sentence where models were not tried on the same questions, with what the method makes of it; else empty."""
-    if not isinstance(data, Responses):
+    if not isinstance(data, Responses) or ranker.statistic is not Counts:
         return ""
     tried = data.trials > 0
     gaps = np.flatnonzero(~tried.all(axis=1) & (tried.any(axis=0) & ~tried).any(axis=1))

@@ -91,7 +91,7 @@ def fit(
         result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat, seed)
     if on_failure == "raise":
         raise_failure(result)
-    if isinstance(stat, Counts) and (note := coverage_note(data, ranker)):
+    if note := coverage_note(data, ranker):
         warnings.warn(note, JaxrankWarning, stacklevel=2)
     return result
 
