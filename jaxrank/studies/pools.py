@@ -65,8 +65,8 @@ def model_pools(
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named_methods(methods).items():
         ranker = prepare(method, data, prior_for(method, R0), {})
-        if own := options_by_model(ranker):
-            raise OptionError(f"{label} has {', '.join(own)} for each model, which pools of other models do not fit")
+        if fixed := options_by_model(ranker):
+            raise OptionError(f"{label} has {', '.join(fixed)} for each model, which pools of other models do not fit")
         if ranker.host:
             raise OptionError(f"{label} runs on the host, one fit at a time, and cannot be mapped over pools")
         with precision(dtype):
