@@ -17,8 +17,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from jaxrank.errors import OptionError
+import numpy as np
+
+from jaxrank.errors import DataError, OptionError
 
 DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, ValueError, TypeError, KeyError),
@@ -104,6 +107,29 @@ def create(path: Path, content: bytes) -> bool:
             return False
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def damage_named(path: Path, content: str) -> Iterator[None]:
+    """Turns what reading a damaged file raises into one `DataError` that names the file. ``content``: what it should
+    hold."""
+    try:
+        yield
+    except DataError as error:
+        raise (error if str(path) in str(error) else DataError(f"{path}: {error}")) from None
+    except (*DAMAGED, OSError) as error:
+        why = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(f"{path} does not hold {content}, or is damaged ({why}); save it again") from None
+
+
+@contextlib.contextmanager
+def reading_npz(path: Path, content: str) -> Iterator[Any]:
+    """An npz file whose arrays are read when they are asked for, without pickles; errors as `damage_named`, and
+    `OSError` where the file cannot be opened."""
+    with path.open("rb") as raw, damage_named(path, content), np.load(raw, allow_pickle=False) as file:
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise DataError(f"{path} does not hold {content}: it is no npz file")
+        yield file
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.files import check_target, replacing
+from jaxrank.data.files import check_target, damage_named, reading_npz, replacing
 from jaxrank.errors import DataError, OptionError
 from jaxrank.posteriors.checks import EXTRA, log_likelihood, replicate, spec_of
 from jaxrank.posteriors.specs import Evidence
@@ -97,13 +97,25 @@ def save(posterior: Any, path: Any) -> None:
 
 
 def load_parts(path: Any) -> dict[str, Any]:
-    """The fields of a posterior written by `save`."""
+    """The fields of a posterior written by `save`; `DataError` for another file or a damaged one."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(2, "No such file or directory", str(path))
-    parts, text = _from_npz(path) if path.suffix not in ENGINES else _from_tree(path)
+    if path.suffix in ENGINES:
+        with damage_named(path, "a posterior of jaxrank"):
+            return _fields(*_from_tree(path))
+    with reading_npz(path, "a posterior of jaxrank") as file:
+        return _fields(*_from_npz(file))
+
+
+def _fields(parts: dict[str, dict[str, np.ndarray]], text: str) -> dict[str, Any]:
     meta = json.loads(text)
     observed = parts.get("observed") or {}
+    names = [*meta["models"], *meta.get("questions", ()), meta["model"], meta["sampler"]]
+    if not all(isinstance(name, str) for name in names) or not isinstance(meta["seconds"], int | float):
+        raise DataError("the names in the file are no text; save the posterior again")
+    if parts["draws"]["theta"].ndim != 3 or parts["draws"]["theta"].shape[2] != len(meta["models"]):
+        raise DataError(f"the file names {len(meta['models'])} models, and has draws of another number; save it again")
     return {
         "draws": parts["draws"],
         "extras": parts.get("extras", {}),
@@ -114,16 +126,15 @@ def load_parts(path: Any) -> dict[str, Any]:
     }
 
 
-def _from_npz(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:
-    with np.load(path, allow_pickle=False) as file:
-        if "meta" not in file:
-            raise DataError(f"{path} does not hold a posterior")
-        parts: dict[str, dict[str, np.ndarray]] = {}
-        for name in file:
-            part, _, key = name.partition("/")
-            if key:
-                parts.setdefault(part, {})[key] = file[name]
-        return parts, str(file["meta"])
+def _from_npz(file: Any) -> tuple[dict[str, dict[str, np.ndarray]], str]:
+    if "meta" not in file:
+        raise DataError("it does not hold a posterior")
+    parts: dict[str, dict[str, np.ndarray]] = {}
+    for name in file:
+        part, _, key = name.partition("/")
+        if key:
+            parts.setdefault(part, {})[key] = file[name]
+    return parts, str(file["meta"])
 
 
 def _from_tree(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:

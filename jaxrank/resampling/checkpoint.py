@@ -62,7 +62,7 @@ class Checkpoint:
             whose, arrays = _read_chunk(path)
         except FileNotFoundError:
             return None
-        except DAMAGED as error:
+        except (*DAMAGED, OSError) as error:
             raise OptionError(
                 f"{path} cannot be read ({error}); delete it, and its replicates are run again"
             ) from error
@@ -93,7 +93,7 @@ class Checkpoint:
         for path in sorted(p for p in self.directory.iterdir() if _CHUNK.fullmatch(p.name)):
             try:
                 whose, _ = _read_chunk(path)
-            except DAMAGED:
+            except (*DAMAGED, OSError):
                 whose = {}
             if whose.get("hash") != self.hash:
                 raise OptionError(
