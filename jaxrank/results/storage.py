@@ -35,6 +35,7 @@ MODULES = frozenset(
         *("models.setwise.likelihoods", "resampling.prefixes", "resampling.schemes", "resampling.sources"),
         *("resampling.tally", "resampling.uneven", "resampling.work", "results.agreement", "results.convergence"),
         *("results.fit", "results.pools", "results.posterior", "results.replicates", "results.tiers"),
+        *("studies.diagnosis", "studies.diagnosis.finding"),
     )
 )
 """The modules whose dataclasses and enumerations a file may name, beside those of `jaxrank.methods`."""

@@ -245,11 +245,7 @@ def test_text_is_written_and_read_as_utf_8_everywhere() -> None:
             given = {k.arg for k in node.keywords}
             modes = [a.value for a in [*node.args, *(k.value for k in node.keywords)] if isinstance(a, ast.Constant)]
             binary = any(isinstance(m, str) and "b" in m and len(m) <= 3 for m in modes)
-            other = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in (
-                "os",
-                "tarfile",
-                "zipfile",
-            )
+            other = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in ("os", "archive")
             text = name in ("open", "fdopen") and not binary and not other
             text |= name == "read_text" or (name == "write_text" and ast.unparse(node.func) != "write_text")
             if text and "encoding" not in given:
