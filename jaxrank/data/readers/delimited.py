@@ -15,7 +15,9 @@ from jaxrank.data.readers.files import Stream, foreign, reading
 from jaxrank.errors import DataError
 
 BLOCK = 1 << 24
-"""Bytes that are parsed at a time; a row may be as long."""
+"""Bytes that are parsed at a time."""
+LONGEST = 1 << 30
+"""Bytes of the longest row that is read; rows beyond `BLOCK` take a second look at the file."""
 DELIMITERS = ",\t;|"
 
 
@@ -41,8 +43,9 @@ def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Co
 class _Table:
     """A stream of text whose header has been read."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, block: int = BLOCK) -> None:
         self.path = stream.path
+        self.block = block
         self._stream = stream
         self._start = b""
         lines = self._lines()
@@ -88,7 +91,7 @@ class _Table:
         try:
             table = arrow.read_csv(
                 rest,
-                read_options=arrow.ReadOptions(column_names=names, block_size=BLOCK),
+                read_options=arrow.ReadOptions(column_names=names, block_size=self.block),
                 parse_options=arrow.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 convert_options=arrow.ConvertOptions(
                     include_columns=chosen,
@@ -100,6 +103,9 @@ class _Table:
             if "Empty CSV file" in str(error):
                 return [Column(np.zeros(0, np.int64), []) for _ in places]
             _check(self.path, self.header, places, self.delimiter)
+            if "straddl" in str(error) and self.block < LONGEST:
+                with Stream(self.path) as stream:
+                    return _Table(stream, LONGEST).read(places)
             raise DataError(f"{self.path} cannot be read as a table: {str(error).splitlines()[0]}") from None
         if self._stream.lines - before > table.num_rows:
             # Some fields hold line ends (or there are blank lines): is each of their quotes closed in its place?

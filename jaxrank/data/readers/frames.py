@@ -110,6 +110,6 @@ def open_parquet(path: Path) -> Iterator[Any]:
     try:
         with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or str(error).split("\n")[0]
         raise DataError(f"{path} is not a readable parquet file: {why}") from None

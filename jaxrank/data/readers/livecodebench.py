@@ -27,10 +27,10 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     if any("performances" in source.keys for source in sources):
         return _site(sources, options)
     rows = Rows(options)
-    found = {source: _NAME.match(source.stem) for source in sources}
-    name = lambda source: source.folder.name if found[source] else source.stem
+    name = lambda source: source.folder.name if _NAME.match(source.stem) else source.stem
     for source, model in zip(sources, options.models_of(sources, name, rows.notes), strict=True):
-        task = found[source]["scenario"] if found[source] else ""
+        found = _NAME.match(source.stem)
+        task = found["scenario"] if found else ""
         run = rows.run(model, task)
         for entry in list_of(source.document, dict, source.name):
             question = field_of(entry, "question_id", source.name)

@@ -52,6 +52,11 @@ class LogOptions:
             raise OptionError(f'errors={self.errors!r}; it must be "zero", "missing" or None')
         if self.tests not in ("plus", "base"):
             raise OptionError(f'tests={self.tests!r}; it must be "plus" or "base"')
+        if self.n is not None and (not isinstance(self.n, int) or self.n < 1):
+            raise OptionError(f"n={self.n!r}; it must be a whole number of trials, 1 or more")
+        for name in ("scorer", "metric", "filter"):
+            if not isinstance(getattr(self, name), str | None):
+                raise OptionError(f"{name}={getattr(self, name)!r}; it must be a name")
 
     def model_of(self, source: Source, default: str) -> str:
         """The model's name: the caller's, else ``default`` (which the format took from the file or its path)."""
@@ -128,7 +133,7 @@ class Rows:
     def finish(self, sources: Sequence[Source], format: str) -> Responses:
         """R from the rows; the notes say what was read and what was counted on the way."""
         if not self.scores:
-            raise DataError(f"{named(sources)}: no results were found ({format})")
+            raise DataError(f"{_whole(sources)}: no results were found ({format})")
         notes = [f"read {len(self.scores)} trials of {named(sources)} ({format})", *self.notes, *self._counts()]
         questions = self.questions
         if len(set(self.tasks)) > 1:
@@ -162,12 +167,17 @@ def named(sources: Sequence[Source]) -> str:
     return sources[0].path.name if len(sources) == 1 else f"{len(sources)} files"
 
 
+def _whole(sources: Sequence[Source]) -> str:
+    """The same for errors, with the whole path."""
+    return sources[0].name if len(sources) == 1 else named(sources)
+
+
 def from_means(
     cells: Mapping[tuple[str, str], tuple[float, float]], sources: Sequence[Source], format: str, notes: Sequence[str]
 ) -> Responses:
     """Counts from (model, question) -> (successes, trials); cells that are absent are missing."""
     if not cells:
-        raise DataError(f"{named(sources)}: no results were found ({format})")
+        raise DataError(f"{_whole(sources)}: no results were found ({format})")
     models = list(dict.fromkeys(model for model, _ in cells))
     questions = list(dict.fromkeys(question for _, question in cells))
     row, column = ({name: k for k, name in enumerate(names)} for names in (models, questions))

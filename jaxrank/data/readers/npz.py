@@ -142,9 +142,9 @@ def _shape_of(file: Any, size: int) -> tuple[int, ...]:
     shape, _, dtype = reader(file)
     if dtype.hasobject:
         raise ValueError("it holds Python objects")
-    needed = math.prod(shape) * dtype.itemsize
-    if any(n < 0 for n in shape) or needed > size:
-        raise ValueError(f"its header claims {needed} bytes of numbers, the file holds {size}")
+    needed, held = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if any(n < 0 for n in shape) or needed > held:
+        raise ValueError(f"its header claims {needed} bytes of numbers, the file holds {held}")
     return shape
 
 
@@ -170,7 +170,9 @@ def _opened(path: Path) -> Iterator[Any]:
         raise DataError(f"{path} is not a readable NumPy archive: {_reason(error)}") from None
 
 
-def _battles(arrays: dict[str, Any], models: Any, ties: str, bothbad: str, notes: list[str], where: str) -> Comparisons:
+def _battles(
+    arrays: Mapping[str, np.ndarray], models: Any, ties: str, bothbad: str, notes: list[str], where: str
+) -> Comparisons:
     """``winner`` is 0 left, 1 right, 2 tie, 3 both bad; other values are rows without a winner."""
     battles.check_options(ties, bothbad)
     left, right, winner = (arrays[k] for k in ("left", "right", "winner"))

@@ -236,10 +236,10 @@ def resolve(path: Any) -> tuple[list[Path], list[str]]:
 
 
 def _found(path: Any) -> list[Path]:
+    if isinstance(path, bytes) or (isinstance(path, str | os.PathLike) and "\0" in str(path)):
+        raise OptionError(f"path={path!r} is not the name of a file")
     if isinstance(path, str | os.PathLike):
         text = os.fspath(path)
-        if isinstance(text, bytes) or "\0" in text:
-            raise OptionError(f"path={text!r} is not the name of a file")
         if not os.path.exists(text) and glob.has_magic(text):
             found = sorted(Path(p) for p in glob.glob(text, recursive=True) if os.path.isfile(p))
             if not found:
@@ -266,4 +266,6 @@ def read_columns(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict
     kind = SUFFIXES.get(suffixes_of(path)[1])
     if kind not in TABLES:
         raise DataError(f"{path} is not a csv, jsonl or parquet file by its name")
-    return TABLES[kind](_found(path)[0], pick)
+    if not os.path.exists(path):
+        raise DataError(f"there is no file {str(path)!r}")
+    return TABLES[kind](path, pick)

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from jaxrank.data.readers.columns import shown
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -30,19 +31,24 @@ def read_tau(sources: list[Source], options: LogOptions) -> Responses:
     """Model: from the file's name. A reward of 1 is solved. Trajectories that ended in an exception (``info.error``)
     have reward 0, as in the tool; ``errors="missing"`` takes them as missing."""
     rows = Rows(options)
-    found = {source: _RUN.match(source.stem) or _DOMAIN.match(source.stem) for source in sources}
-    name = lambda source: found[source]["model"] if found[source] else source.stem
-    for source, model in zip(sources, options.models_of(sources, name, rows.notes), strict=True):
-        task = found[source].groupdict().get("domain", "") if found[source] else ""
+    for source, model in zip(sources, options.models_of(sources, lambda s: _parts(s)[0], rows.notes), strict=True):
+        task = _parts(source)[1]
         run = rows.run(model, task)
-        for entry in list_of(source.document, dict, source.name):
+        for k, entry in enumerate(list_of(source.document, dict, source.name), 1):
+            where = f"{source.name}: trajectory {k}"
             info = entry.get("info")
-            score = _solved(entry.get("reward"), f"{source.name}: task {entry.get('task_id')!r}")
+            score = _solved(entry.get("reward"), where)
             if isinstance(info, dict) and info.get("error"):
                 rows.count("trajectories ended in an exception")
                 score = options.failed("zero")
-            rows.add(source, model, _key(entry, "task_id", source), (run, _key(entry, "trial", source)), score, task)
+            rows.add(source, model, _key(entry, "task_id", where), (run, _key(entry, "trial", where)), score, task)
     return rows.finish(sources, "tau-bench")
+
+
+def _parts(source: Source) -> tuple[str, str]:
+    """Model and domain from the file's name."""
+    found = _RUN.match(source.stem) or _DOMAIN.match(source.stem)
+    return (found["model"], found.groupdict().get("domain", "")) if found else (source.stem, "")
 
 
 def sniff_tau2(source: Source) -> bool:
@@ -58,7 +64,8 @@ def read_tau2(sources: list[Source], options: LogOptions) -> Responses:
         environment = source.document["info"].get("environment_info")
         task = str(environment.get("domain_name", "")) if isinstance(environment, dict) else ""
         run = rows.run(model, task)
-        for entry in _simulations(source):
+        for k, entry in enumerate(_simulations(source), 1):
+            where = f"{source.name}: simulation {k}"
             info, end = entry.get("reward_info"), entry.get("termination_reason")
             if end in INFRASTRUCTURE:
                 rows.count("simulations ended in an infrastructure error or beyond the context window")
@@ -67,8 +74,8 @@ def read_tau2(sources: list[Source], options: LogOptions) -> Responses:
                 rows.count("simulations have no reward")
                 score = options.failed("missing")
             else:
-                score = _solved(field_of(entry, "reward_info.reward", source.name), source.name)
-            rows.add(source, model, _key(entry, "task_id", source), (run, _key(entry, "trial", source)), score, task)
+                score = _solved(field_of(entry, "reward_info.reward", where), where)
+            rows.add(source, model, _key(entry, "task_id", where), (run, _key(entry, "trial", where)), score, task)
     return rows.finish(sources, "tau2-bench")
 
 
@@ -87,14 +94,14 @@ def _solved(reward: Any, where: str) -> float:
     if reward is None:
         return math.nan
     if isinstance(reward, str) or not isinstance(reward, int | float):
-        raise DataError(f"{where}: reward {reward!r} is not a number")
+        raise DataError(f"{where}: reward {shown(reward)} is not a number")
     return float(abs(reward - 1) <= TOLERANCE)
 
 
-def _key(entry: dict, name: str, source: Source) -> Any:
+def _key(entry: dict, name: str, where: str) -> Any:
     value = entry.get(name)
     if value is None or (name == "trial" and not isinstance(value, int)):
-        raise DataError(f"{source.name}: an entry has no {name} ({value!r})")
+        raise DataError(f"{where} has no {name} ({shown(value)})")
     return value
 
 
