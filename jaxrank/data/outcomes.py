@@ -16,6 +16,8 @@ MAX_CELLS = 2**31
 def as_outcomes(R: Any, levels: Any, mask: Any) -> tuple[np.ndarray, tuple[float, ...]]:
     """int16 (L, M, N) indices of categories, -1 where missing, and the value of each; `DataError` for anything else."""
     values, missing = _as_float_and_missing(R)
+    if levels is None:
+        missing |= values == -1
     if values.ndim == 2:
         values, missing = values[:, :, None], missing[:, :, None]
     if values.ndim != 3:
@@ -81,7 +83,7 @@ def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
     if array.dtype.kind not in "biuf":
         raise DataError(f"R holds values of type {array.dtype}; outcomes are whole numbers 0..C, booleans, or NaN")
     values = array.astype(np.float64)
-    missing = np.isnan(values) | (values == -1)
+    missing = np.isnan(values)
     return np.where(missing, -1.0, values), missing
 
 
@@ -118,6 +120,7 @@ def _by_levels(values: np.ndarray, missing: np.ndarray, levels: Any) -> tuple[np
     if len(bad):
         at = tuple(bad[0].tolist())
         raise DataError(
-            f"R[{', '.join(map(str, at))}] = {values[at]:g} is not one of the levels {tuple(grid.tolist())}"
+            f"R[{', '.join(map(str, at))}] = {values[at]:g} is not one of the levels {tuple(grid.tolist())}; missing "
+            "cells are NaN or masked"
         )
     return np.where(missing, -1, index).astype(np.int16), tuple(grid.tolist())

@@ -19,7 +19,8 @@ class Responses(Data):
     """Results of L models on M questions in up to N trials.
 
     ``Responses(R)`` accepts an array or nested lists of shape (L, M) or (L, M, N): integers or floats that are
-    whole numbers 0..C (binary: 0 and 1), booleans; a missing cell is -1, NaN, None or masked; ragged lists of
+    whole numbers 0..C (binary: 0 and 1), booleans; a missing cell is NaN, None, masked, or -1 (which is a score like
+    any other where ``levels`` are given); ragged lists of
     trials are padded with missing cells. Names default to the labels of a wide data frame (a row a model) or of an
     xarray.DataArray, else to ``model 0`` .. and ``question 0`` ...
 

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from jaxrank.cli.app import make_app
+from jaxrank.cli.frames import read_frame
 from jaxrank.studies.diagnosis import diagnose
+from tests.data.readers import fuzz
 from tests.data.readers.written import write_all
 
 Run = Callable[..., tuple[int, str, str]]
@@ -185,3 +189,76 @@ def test_check_of_a_cut_file(run: Run, tmp_path: Path) -> None:
     assert code == 2
     assert "line 2" in err
     assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+def test_files_changed_at_random_end_in_a_table_or_in_one_line(run: Run, tmp_path: Path) -> None:
+    """interface 21: exit codes 0 and 2 only, and one line of error."""
+    codes = []
+    for path in fuzz.files(tmp_path, 24, seed=1):
+        code, out, err = run("check", path)
+        assert code in (0, 2), f"{path.name}: {code} {err}"
+        errors = [line for line in err.splitlines() if "error: " in line]
+        assert len(errors) == (code == 2), f"{path.name}: {err}"
+        assert bool(out) == (code == 0)
+        codes.append(code)
+    assert set(codes) == {0, 2}
+
+
+@pytest.mark.parametrize("command", ["arise", "judges"])
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("r.csv", "", "is empty"),
+        ("r.csv", "judge\n", "--candidate-column ..."),
+        ("r.csv", 'a,"b\n1,2\n', "r.csv"),
+        ("r.jsonl", '{"judge": 1', "not JSON at line 1"),
+        ("r.parquet", "PAR1", "not a readable parquet file"),
+        ("r.xml", "<a/>", "not a csv, jsonl or parquet file"),
+        ("nowhere/r.csv", None, "there is no file"),
+    ],
+)
+def test_tables_of_arise_and_judges_are_read_by_the_same_readers(
+    run: Run, tmp_path: Path, command: str, name: str, text: str | None, says: str
+) -> None:
+    """interface 21: empty and malformed files were pandas tracebacks."""
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    code, _, err = run(command, path)
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1
+    assert says.replace("candidate", "model" if command == "arise" else "candidate") in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "parquet"])
+def test_tables_of_arise_and_judges_keep_every_name(tmp_path: Path, ending: str) -> None:
+    """interface 13: models called "NA", "null" and "None" were dropped without a word, 007 became 7."""
+    names = ["NA", "null", "None", "nan", "007"]
+    table = pa.table(
+        {"model": names, "level": ["1024", "256", "64", "256", "64"], "correct": ["1", "true", "0", "", "NA"]}
+    )
+    path = tmp_path / f"r.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path)
+    elif ending == "jsonl":
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())))
+    else:
+        with pa.output_stream(str(path), compression="detect") as out:
+            out.write(
+                "\n".join(
+                    ",".join(row) for row in [table.column_names, *zip(*table.to_pydict().values(), strict=True)]
+                ).encode()
+            )
+    frame = read_frame(path, {"model": "model"}, {"level": "level"}, {"correct": "correct"})
+    assert frame["model"].tolist() == names
+    assert frame["level"].tolist() == [1024, 256, 64, 256, 64]
+    np.testing.assert_array_equal(frame["correct"], [1, 1, 0, np.nan, np.nan])
+
+
+def test_judges_without_a_score(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("judge,candidate,question,score\nj,a,q,\nj,b,q,NA\n")
+    code, _, err = run("judges", path)
+    assert code == 2
+    assert "column 'score' holds no score" in err

@@ -239,3 +239,16 @@ def test_select_keeps_names_and_cells():
     np.testing.assert_array_equal(s.outcomes[:, :, 0], [[1, 0], [1, 1]])
     assert "unequal trials or missing cells" in repr(r)
     assert "counts only" in repr(Responses.from_counts([[1], [2]], 3))
+
+
+def test_minus_one_is_a_value_where_levels_are_given():
+    """interface 6: a declared level of -1 became a missing cell; other levels have no -1."""
+    r = jr.Responses([[-1, 0], [1, np.nan]], levels=(-1, 0, 1))
+    np.testing.assert_array_equal(r.outcomes[:, :, 0], [[0, 1], [2, -1]])
+    assert r.levels == (-1.0, 0.0, 1.0)
+    with pytest.raises(
+        DataError, match=r"R\[0, 0, 0\] = -1 is not one of the levels .*missing cells are NaN or masked"
+    ):
+        jr.Responses([[-1, 0], [1, 1]], levels=(0, 1))
+    masked = np.ma.masked_array([[-1, 0], [1, 1]], mask=[[True, False], [False, False]])
+    np.testing.assert_array_equal(jr.Responses(masked, levels=(0, 1)).outcomes[:, :, 0], [[-1, 0], [1, 1]])

@@ -38,7 +38,7 @@ def judges(
     import numpy as np
 
     from jaxrank.cli.frames import read_frame
-    from jaxrank.errors import JaxrankWarning
+    from jaxrank.errors import DataError, JaxrankWarning
     from jaxrank.evaluation import judges as judging
     from jaxrank.evaluation.judges.priors import find_prior
     from jaxrank.evaluation.scaling.frames import dense
@@ -48,6 +48,8 @@ def judges(
     axes = {"judge": judge_column, "candidate": candidate_column, "question": question_column}
     frame = read_frame(file, names=axes, ordered={}, numbers={"score": score_column})
     arrays, labels = dense(frame, axes, {"score": score_column})
+    if not np.isfinite(arrays["score"]).any():
+        raise DataError(f"{file}: column {score_column!r} holds no score")
     lowest = np.nanmin(arrays["score"])
     scores = np.where(np.isnan(arrays["score"]), -1, arrays["score"] - lowest)
     if lowest != 0:
