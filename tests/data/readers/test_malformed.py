@@ -195,7 +195,7 @@ def test_malformed_input_ranks_or_raises(problem):
 
 @pytest.mark.parametrize("value", ["x", [1, [2]], {}, object()])
 def test_an_option_that_is_no_number(value):
-    with pytest.raises(OptionError, match="is not a number"):
+    with pytest.raises(OptionError, match="it must be a whole number"):
         jr.fit([[1, 0], [0, 1]], "pass_at_k", k=value)
 
 
