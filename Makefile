@@ -4,7 +4,6 @@ JOBS ?= auto
 BIN := .venv/bin
 # Nearly all the time of the tests goes into compiling small programs; test-all runs them fully optimised.
 QUICK_COMPILER := --xla_backend_optimization_level=0 $(XLA_FLAGS)
-export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all bench docs lint format install dev clean
@@ -27,7 +26,8 @@ bench: .venv/dev ## the benchmarks of experiments/benchmarks, one after the othe
 		echo "== $$script"; $(BIN)/python "$$script"; done
 
 docs: .venv/docs ## the documentation, in build/docs; its pages are executed
-	$(BIN)/sphinx-build -W --keep-going -q -d .cache/docs/doctrees docs build/docs
+	JAX_COMPILATION_CACHE_DIR="$${JAX_COMPILATION_CACHE_DIR:-$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/jaxrank/jax}" \
+		$(BIN)/sphinx-build -W --keep-going -q -d .cache/docs/doctrees docs build/docs
 	@echo "build/docs/index.html"
 
 lint: .venv/dev ## ruff and pyright

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import jaxrank as jr
+
 N_MODELS, N_QUESTIONS, N_TRIALS = 5, 6, 4
 
 
@@ -56,6 +58,46 @@ def missing() -> np.ndarray:
     R[2, 3] = -1
     R[4, 0, 1:] = -1
     return R
+
+
+LEADER = 2
+
+
+def leader() -> np.ndarray:
+    """`LEADER` has one success more than the best of the others in every cell, which have one or two of four trials;
+    no model is perfect, and in every cell `LEADER` fails a trial that another solves or shares the failure."""
+    R = graded(13)
+    for i, m in np.ndindex(R.shape[:2]):
+        k = min(max(R[i, m].sum(), 1), 2)
+        R[i, m] = np.roll(np.arange(N_TRIALS) < k, i + m)
+    best = np.delete(R.sum(axis=2), LEADER, axis=0).max(axis=0)
+    for m, k in enumerate(best):
+        R[LEADER, m] = np.roll(np.arange(N_TRIALS) <= k, m)
+    return R
+
+
+def grades() -> np.ndarray:
+    """Outcomes of three grades: two graders of one tensor, summed."""
+    return graded(14) + graded(15)
+
+
+def battles() -> jr.Comparisons:
+    """24 battles, each pair two or three times: the earlier model wins, but for two ties and, midway, four losses."""
+    ordinary = [(i, j, 1) for i in range(N_MODELS) for j in range(i + 1, N_MODELS)]
+    upsets = [(2, 0, 1), (3, 0, 1), (3, 1, 1), (4, 2, 1)]
+    again = [(i, j, 0.5 if (i, j) in ((1, 2), (2, 3)) else 1) for i, j, _ in ordinary]
+    a, b, outcome = zip(*ordinary, *upsets, *again, strict=True)
+    return jr.Comparisons(a, b, outcome, models=[f"m{i}" for i in range(N_MODELS)])
+
+
+def lists() -> jr.Rankings:
+    """Six full lists in the order of the models, but for neighbours exchanged once each, and once the first in third
+    place."""
+    orders = [list(range(N_MODELS)) for _ in range(N_MODELS + 1)]
+    for k in range(N_MODELS - 1):
+        orders[k][k], orders[k][k + 1] = k + 1, k
+    orders[-1] = [1, 2, 0, *range(3, N_MODELS)]
+    return jr.Rankings([[f"m{i}" for i in order] for order in orders], [f"m{i}" for i in range(N_MODELS)])
 
 
 SAME_SHAPE = {

@@ -27,8 +27,8 @@ from tests.methods import test_paired as paired
 from tests.methods import test_pass_family as passes
 from tests.methods import test_ratings as ratings
 from tests.methods import test_voting as voting
-from tests.methods.test_golden_catalogue import POINTWISE_AND_PAIRED, TENSORS, order
-from tests.oracles import golden
+from tests.methods.test_golden_catalogue import POINTWISE_AND_PAIRED, order
+from tests.oracles import TENSORS, golden
 
 Check = tuple[str, float | None, bool | None]  # method, largest difference, whether the order is the golden one
 FINE = AdaptiveGaussHermite(31)
@@ -108,7 +108,7 @@ def tensors() -> Iterator[Check]:
 
 
 def graph() -> Iterator[Check]:
-    for name in graphs.MATRICES:
+    for name in golden("07_graph")["matrices"]:
         block, data = graphs.matrix(name)
         for key, entry in graphs.PLAIN.items():
             if "scores" in block[key]:

@@ -296,7 +296,7 @@ class Sequence(eqx.Module):
                     "rating systems read battles in order; these have counts, so their order is unknown"
                 )
             return cls(_put(outcomes, jnp.int8)[:, None, :])
-        return cls.gather(jnp.asarray(_tensor(data, "an ordered sequence"), jnp.int8), None)
+        return cls.gather(jnp.asarray(_tensor(_responses(data, "events in order"), "events in order"), jnp.int8), None)
 
     @classmethod
     def gather(cls, outcomes: Int[Array, "models questions trials"], like: Any) -> Sequence:

@@ -50,12 +50,14 @@ def test_golden_full_lists():
     np.testing.assert_allclose(posterior.scores, g["map"]["log_worth"], atol=1e-11)
 
 
+@pytest.mark.slow
 def test_golden_partial_lists():
     g, rankings = golden_rankings("partial")
     check_golden(rankings, g["values"], max_tied=1)
     check_errors(rankings, g["values"], max_tied=1)
 
 
+@pytest.mark.slow
 def test_golden_lists_with_ties():
     g, rankings = golden_rankings("tied")
     assert rankings.n_tied == 3

@@ -17,7 +17,7 @@ def test_llmfao_bradley_terry_and_win_rates():
     for i, j, won, lost, drawn in stored["pairs_i_j_wins_i_wins_j_ties"]:
         wins[i, j], wins[j, i] = won, lost
         ties[i, j] = ties[j, i] = drawn
-    battles = jr.Comparisons.from_matrix(wins, ties, stored["models"])
+    battles = jr.Comparisons.from_matrix(wins, ties, models=stored["models"])
     share = np.exp(jr.fit(battles, "bradley_terry", ties="half", dtype="float64").scores)
     published = np.array(stored["bradley_terry"])
     np.testing.assert_allclose(share / share.sum(), published / published.sum(), rtol=0, atol=1e-11)

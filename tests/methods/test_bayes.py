@@ -15,7 +15,7 @@ from jaxrank.errors import DataError, OptionError
 from jaxrank.evaluation.decisions import rank_with_intervals, ranking_confidence
 from jaxrank.methods.bayes import Bayes
 from jaxrank.numerics.status import Status
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
 
 def second(R):
@@ -41,7 +41,7 @@ def test_printed_examples():
     assert (round(informed.scores[0], 6), round(informed.params["sd"][0], 6)) == (0.575, 0.084275)
 
 
-@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T2_11x30x10", "T3_5x6x5", "T4_ties_5x7x4", "T5_counterexample_3x8x1"])
+@pytest.mark.parametrize("tensor", tensor_params())
 def test_oracle_tensors(tensor):
     stored = golden("11b_tensor_oracles")["tensors"][tensor]
     for name, method in (("bayes", "bayes"), ("bayes_q0.05", "bayes_ci")):

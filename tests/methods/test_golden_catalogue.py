@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from tests.oracles import golden
-
-TENSORS = ("T1_6x8x5", "T2_11x30x10", "T3_5x6x5", "T4_ties_5x7x4", "T5_counterexample_3x8x1")
+from tests.oracles import golden, tensor_params
 
 # golden method -> (entry, options, how the golden scores are stored)
 POINTWISE_AND_PAIRED = {
@@ -60,7 +58,7 @@ def compare(tensor: str, method: str, entry: str, options: dict, scale: str) -> 
     return float(np.max(np.abs(got - want)))
 
 
-@pytest.mark.parametrize("tensor", TENSORS)
+@pytest.mark.parametrize("tensor", tensor_params())
 @pytest.mark.parametrize("method", POINTWISE_AND_PAIRED)
 def test_pointwise_and_paired(tensor, method):
     assert compare(tensor, method, *POINTWISE_AND_PAIRED[method]) < 1e-9

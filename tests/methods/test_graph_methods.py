@@ -20,17 +20,9 @@ from jaxrank.numerics.solve.stationary import (
     stationary_distribution,
 )
 from jaxrank.numerics.status import Status
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
-MATRICES = (
-    "baseball",
-    "T1_6x8x5",
-    "T3_5x6x5",
-    "T4_ties_5x7x4",
-    "T5_counterexample_3x8x1",
-    "rps_weighted",
-    "dominated",
-)
+MATRICES = ("baseball", *tensor_params("T1", "T3", "T4", "T5"), "rps_weighted", "dominated")
 HODGE = [(s, w) for s in ("binary", "log_odds") for w in ("total", "decisive", "uniform")]
 ALPHARANKS = {"alpha1_m50": (1, 50), "alpha0.1_m50": (0.1, 50), "alpha10_m50": (10, 50), "alpha1_m2": (1, 2)}
 PLAIN = {
@@ -376,7 +368,7 @@ def test_rank_centrality_smoothing_ranks_everyone():
     assert jr.fit(data, "rank_centrality", teleport=0.01, dtype="float64").scores.min() > 0
 
 
-@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T2_11x30x10", "T4_ties_5x7x4"])
+@pytest.mark.parametrize("tensor", tensor_params("T1", "T2", "T4"))
 def test_golden_thompson(tensor):
     block = golden("11b_tensor_oracles")["tensors"][tensor]
     R, want = np.array(block["R"]), np.array(block["methods"]["thompson_exact_expectation"]["scores"])

@@ -19,7 +19,7 @@ from jaxrank.models.irt.joint import JointModel, _pieces
 from jaxrank.models.irt.table import item_table, joint_existence
 from jaxrank.models.priors import Cauchy, Flat, Gaussian, Laplace
 from jaxrank.numerics.status import Status
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
 E01 = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])
 E08 = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
@@ -65,7 +65,7 @@ def test_joint_maximum_likelihood_of_lsat_without_extreme_persons(data):
         np.testing.assert_allclose(fit.scores[R.sum(1) == int(score)], theta, atol=1e-12)
 
 
-@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T2_11x30x10", "T3_5x6x5"])
+@pytest.mark.parametrize("tensor", tensor_params("T1", "T2", "T3"))
 @pytest.mark.parametrize("method", ["rasch_2pl", "rasch_2pl_map"])
 def test_2pl_reaches_the_best_of_sixty_starts(tensor, method):
     block = golden("11_joint_2pl")["tensors"][tensor]

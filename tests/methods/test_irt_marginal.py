@@ -9,16 +9,8 @@ import jaxrank as jr
 from jaxrank.methods.irt_marginal import RaschMarginal, ThreeParameterMarginal, TwoParameterMarginal
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, GaussHermite
 from tests.methods.test_irt_joint import E01, E08, from_table
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
-# Every tensor is a shape, and every shape four compilations.
-TENSORS = (
-    "T1_6x8x5",
-    pytest.param("T2_11x30x10", marks=pytest.mark.slow),
-    pytest.param("T3_5x6x5", marks=pytest.mark.slow),
-    "T4_ties_5x7x4",
-    pytest.param("T5_counterexample_3x8x1", marks=pytest.mark.slow),
-)
 FINE = AdaptiveGaussHermite(31)
 LOGIT_FIFTH = float(np.log(0.25))
 
@@ -27,7 +19,7 @@ def counts(k: list, n: int) -> jr.Responses:
     return jr.Responses.from_counts(np.array(k), np.full(np.shape(k), n))
 
 
-@pytest.mark.parametrize("tensor", TENSORS)
+@pytest.mark.parametrize("tensor", tensor_params())
 def test_rasch_mml_against_exact_integrals(tensor):
     block = golden("11b_tensor_oracles")["tensors"][tensor]
     want = block["methods"]["rasch_mml"]

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import jaxrank as jr
 from jaxrank.numerics.status import Status
 from tests.methods.test_irt_joint import E08
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
 
 @pytest.mark.parametrize("data", ["lsat6", "lsat7"])
@@ -83,7 +83,7 @@ def test_conditional_ranks_are_those_of_the_totals_and_extremes_are_finite():
     np.testing.assert_array_equal(jr.fit(E08, "rasch_cml").ranks, [2, 1, 2])
 
 
-@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T3_5x6x5"])
+@pytest.mark.parametrize("tensor", tensor_params("T1", "T3"))
 def test_dynamic_models(tensor):
     block = golden("11b_tensor_oracles")["tensors"][tensor]
     R, values = np.array(block["R"]), block["methods"]

@@ -19,17 +19,10 @@ from jaxrank.models.setwise.choices import choices, set_totals
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.status import Status
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 from tests.problems import graded
 
 METHODS = ("bradley_terry_luce", "bradley_terry_luce_map", "davidson_luce", "davidson_luce_map")
-TENSORS = (
-    "T1_6x8x5",
-    pytest.param("T2_11x30x10", marks=pytest.mark.slow),
-    pytest.param("T3_5x6x5", marks=pytest.mark.slow),
-    "T4_ties_5x7x4",
-    pytest.param("T5_counterexample_3x8x1", marks=pytest.mark.slow),
-)
 
 
 def log_esf(log_x):
@@ -47,7 +40,7 @@ def double():
         yield
 
 
-@pytest.mark.parametrize("tensor", TENSORS)
+@pytest.mark.parametrize("tensor", tensor_params())
 @pytest.mark.parametrize("method", METHODS)
 def test_golden_tensors(tensor, method):
     oracle = golden("11b_tensor_oracles")["tensors"][tensor]
@@ -114,7 +107,7 @@ def test_parts_in_blocks_of_orders(monkeypatch):
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("whole", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_parts_are_the_derivatives_of_log_prob(missing, whole):
     rng = np.random.default_rng(2)
     outcomes = jnp.asarray(rng.integers(-1 if missing else 0, 2, (40, 5)))
@@ -137,6 +130,7 @@ def test_parts_are_the_derivatives_of_log_prob(missing, whole):
         np.testing.assert_allclose(curvature, hessian, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_davidson_luce_probabilities_of_all_sets_sum_to_one():
     rng = np.random.default_rng(3)
     theta, eta = rng.normal(size=5), np.concatenate([[0.0], rng.normal(size=3)])
@@ -234,6 +228,7 @@ def test_existence_agrees_with_a_recession_search(seed, method):
         assert (found != Status.CONVERGED) == unbounded
 
 
+@pytest.mark.slow
 def test_partial_slates_and_merged_events():
     """Missing cells leave models out of a slate; merging equal events changes nothing."""
     rng = np.random.default_rng(5)
@@ -248,6 +243,7 @@ def test_partial_slates_and_merged_events():
         np.testing.assert_allclose(a.scores, b.scores, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_ties_held_back_by_other_slates():
     """Not strongly connected, yet finite: with slates of different sizes the tie parameters cannot follow the
     strengths."""
@@ -278,6 +274,7 @@ def test_twins_and_labels(method):
     np.testing.assert_allclose(jr.fit(R[order], method).scores, fit.scores[order], atol=5e-5)
 
 
+@pytest.mark.slow
 def test_replicates_equal_single_fits():
     rng = np.random.default_rng(8)
     data = jr.Responses(rng.integers(0, 2, (5, 10, 8)))
@@ -290,6 +287,7 @@ def test_replicates_equal_single_fits():
             np.testing.assert_allclose(batch.scores[b], method(Events.of(jr.Responses(repeated))).scores, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_standard_errors():
     """Davidson-Luce with single choices and Luce agree; the sandwich equals the information where events are single."""
     rng = np.random.default_rng(9)
@@ -307,6 +305,7 @@ def test_standard_errors():
     np.testing.assert_allclose(luce.standard_errors(stat, a), expected, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_64_models():
     rng = np.random.default_rng(10)
     ability = np.linspace(-2, 2, 64)

@@ -312,6 +312,7 @@ def test_empirical_prior_centres_on_log_odds():
     close(jr.fit(R, "bradley_terry", prior=prior, dtype="float64").scores, np.log([3, 1 / 3]), 1e-6)
 
 
+@pytest.mark.slow
 def test_existence_with_a_free_tie_parameter_matches_a_linear_program():
     """Potentials exist exactly where the linear program that defines them is feasible; 300 random small tables."""
     rng = np.random.default_rng(2)

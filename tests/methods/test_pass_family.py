@@ -18,7 +18,7 @@ from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK, PassHatK
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.status import Status
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
 METRICS = {"pass_at_k": PassAtK, "pass_hat_k": PassHatK, "mg": MGPassAtK}
 
@@ -58,6 +58,7 @@ def test_exact_rationals_of_thresholds(path):
     assert relative(got, [float(Fraction(row[4])) for row in rows]) < 2e-13
 
 
+@pytest.mark.slow
 def test_rounding_of_tau_times_k_does_not_raise_the_threshold():
     cases = golden("09_bayes_pass")["tau_float_boundary"]["cases"]
     got = chances(GPassAtKTau, [(e["c"], e["n"], e["k"], e["tau"]) for e in cases], options=("k", "tau"))
@@ -113,7 +114,7 @@ def test_thresholds_of_a_large_draw_against_sums_of_whole_numbers():
     assert chances(MGPassAtK, [(c, n, k)], options=("k",))[0] == pytest.approx(float(excess), rel=1e-12)
 
 
-@pytest.mark.parametrize("tensor", ["T1_6x8x5", "T2_11x30x10", "T3_5x6x5", "T4_ties_5x7x4"])
+@pytest.mark.parametrize("tensor", tensor_params("T1", "T2", "T3", "T4", slow=("T2", "T3", "T4")))
 def test_scores_and_orders_of_the_oracle_tensors(tensor):
     stored = golden("11b_tensor_oracles")["tensors"][tensor]
     R = np.asarray(stored["R"])
@@ -201,6 +202,7 @@ def test_a_sweep_over_k_compiles_once():
     np.testing.assert_allclose(mapped, np.stack(swept), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_multiplicity_of_questions():
     R = np.random.default_rng(3).integers(0, 2, (4, 5, 6))
     times = np.array([2, 0, 1, 3, 1])
@@ -231,7 +233,7 @@ def test_stirling_error_against_exact_factorials():
     np.testing.assert_allclose(got, [exact(t) for t in twice], rtol=0, atol=4e-15)
 
 
-@pytest.mark.parametrize("n", [60, 200])
+@pytest.mark.parametrize("n", [pytest.param(60, marks=pytest.mark.slow), 200])
 def test_grid_of_rationals_to_two_hundred_trials(n):
     for k in (2, 17, n // 2, n - 1):
         cells = list(range(0, n + 1, n // 15))

@@ -18,9 +18,8 @@ from jaxrank.methods.glicko import Glicko
 from jaxrank.methods.trueskill import TrueSkill
 from jaxrank.models.stream import ABSENT, TIES, matched
 from jaxrank.numerics.solve.gaussian import draw_moments, hazard_excess, win_moments
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
-TENSORS = ("T1_6x8x5", "T2_11x30x10", "T3_5x6x5", "T4_ties_5x7x4", "T5_counterexample_3x8x1")
 TAU_PAPER = 0.00333333333
 CASES = {
     **{f"elo_{t}": ("elo", {"K": 32, "per_event": "sum", "ties": t}) for t in TIES},
@@ -31,20 +30,20 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("tensor", tensor_params())
 @pytest.mark.parametrize("method", CASES)
-def test_golden_tensors(method):
+def test_golden_tensors(method, tensor):
     entry, options = CASES[method]
-    for tensor in TENSORS:
-        block = golden("11b_tensor_oracles")["tensors"][tensor]
-        want = block["methods"][method]
-        fit = jr.fit(np.array(block["R"]), entry, dtype="float64", **options)
-        assert np.abs(fit.scores - want["scores"]).max() < 1e-11
-        for name, key in (("rd", "rd"), ("sigma", "sigma")):
-            if key in want:
-                assert np.abs(fit.params[name] - want[key]).max() < 1e-11
-        for place, group in enumerate(want["ranking"]):
-            above = sum(len(g) for g in want["ranking"][:place])
-            assert set(fit.ranks[group]) == {above + 1}
+    block = golden("11b_tensor_oracles")["tensors"][tensor]
+    want = block["methods"][method]
+    fit = jr.fit(np.array(block["R"]), entry, dtype="float64", **options)
+    assert np.abs(fit.scores - want["scores"]).max() < 1e-11
+    for name, key in (("rd", "rd"), ("sigma", "sigma")):
+        if key in want:
+            assert np.abs(fit.params[name] - want[key]).max() < 1e-11
+    for place, group in enumerate(want["ranking"]):
+        above = sum(len(g) for g in want["ranking"][:place])
+        assert set(fit.ranks[group]) == {above + 1}
 
 
 def battles(games, models=3):

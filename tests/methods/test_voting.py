@@ -21,7 +21,7 @@ from jaxrank.models.preferences import preferences
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.paths import widest_paths
 from jaxrank.numerics.status import Status
-from tests.oracles import golden
+from tests.oracles import golden, tensor_params
 
 FAMILIES = ("voting", "condorcet", "elimination", "majority", "kemeny")
 ALL = [name for name, e in entries().items() if e.family in FAMILIES]
@@ -215,10 +215,7 @@ TENSOR_KEYS = {
 }
 
 
-SLOW_TENSORS = [pytest.param(x, marks=pytest.mark.slow) for x in ("T1_6x8x5", "T3_5x6x5", "T5_counterexample_3x8x1")]
-
-
-@pytest.mark.parametrize("name", ["T2_11x30x10", "T4_ties_5x7x4", *SLOW_TENSORS])
+@pytest.mark.parametrize("name", tensor_params(slow=("T1", "T2", "T3", "T5")))
 def test_golden_tensors(name):
     found = golden("11b_tensor_oracles")["tensors"][name]
     R = np.array(found["R"])

@@ -1,16 +1,18 @@
 """Run in a process of its own by test_devices.py: one small study under forced devices, hosts, or until it is killed.
 
-``python replicate_worker.py OUT N_REPLICATES CHUNK CHECKPOINT|- [COORDINATOR PROCESS_ID N_PROCESSES]``
+``python replicate_worker.py FOLDER N_REPLICATES CHUNK,... METHOD,... CHECKPOINT|- [ADDRESS PROCESS_ID N_PROCESSES]``
+writes one file a chunk size and method into the folder, so that one process compiles once for all sizes.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import jax
 import numpy as np
 
-STUDIES = (("avg", "bayesian"), ("bradley_terry", "trials"), ("bradley_terry_davidson", "trials_per_question"))
+SCHEMES = {"avg": "bayesian", "bradley_terry": "trials", "bradley_terry_davidson": "trials_per_question"}
 
 
 def data() -> np.ndarray:
@@ -20,32 +22,28 @@ def data() -> np.ndarray:
 
 
 def main() -> None:
-    out, n_replicates, chunk, checkpoint, *hosts = sys.argv[1:]
+    folder, n_replicates, chunks, methods, checkpoint, *hosts = sys.argv[1:]
     if hosts:
         jax.distributed.initialize(hosts[0], num_processes=int(hosts[2]), process_id=int(hosts[1]))
     from jaxrank.studies.replicates import bootstrap
 
-    arrays = {}
-    for method, scheme in STUDIES:
-        where = None if checkpoint == "-" else f"{checkpoint}/{method}"
-        rep = bootstrap(
-            data(),
-            method,
-            n_replicates=int(n_replicates),
-            scheme=scheme,
-            seed=3,
-            chunk_size=int(chunk),
-            checkpoint=where,
-        )
-        arrays[f"{method}_scores"] = rep.replicate_scores
-        arrays[f"{method}_status"] = rep.status
-        arrays[f"{method}_above"] = rep.tally.above
-        light = bootstrap(
-            data(), method, n_replicates=int(n_replicates), scheme=scheme, seed=3, chunk_size=int(chunk), keep="summary"
-        )
-        arrays[f"{method}_summary"] = light.tally.ranks
-    if jax.process_index() == 0:
-        np.savez(out, devices=jax.local_device_count(), processes=jax.process_count(), **arrays)
+    options = {"n_replicates": int(n_replicates), "seed": 3}
+    for method in methods.split(","):
+        for chunk in chunks.split(","):
+            where = None if checkpoint == "-" else f"{checkpoint}/{method}"
+            study = {**options, "scheme": SCHEMES[method], "chunk_size": int(chunk)}
+            rep = bootstrap(data(), method, checkpoint=where, **study)
+            light = bootstrap(data(), method, keep="summary", **study)
+            if jax.process_index() == 0:
+                np.savez(
+                    Path(folder) / f"{method}-{chunk}.npz",
+                    replicates=rep.replicate_scores,
+                    status=rep.status,
+                    above=rep.tally.above,
+                    summary=light.tally.ranks,
+                    devices=jax.local_device_count(),
+                    processes=jax.process_count(),
+                )
 
 
 if __name__ == "__main__":

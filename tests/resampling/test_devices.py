@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,15 +16,28 @@ import numpy as np
 import pytest
 
 WORKER = Path(__file__).with_name("replicate_worker.py")
+ROOT = WORKER.parents[2]
 N_REPLICATES = 3000
+WHOLE = 10**6  # a chunk size above the number of replicates
+# One method always; the others, each with a program for every chunk size and number of devices, are slow.
+METHODS = [
+    "bradley_terry",
+    *(pytest.param(method, marks=pytest.mark.slow) for method in ("avg", "bradley_terry_davidson")),
+]
 
 
-def start(out: Path, chunk: int, *extra: str, devices: int = 1, n: int = N_REPLICATES) -> subprocess.Popen:
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
-    env["PYTHONPATH"] = str(WORKER.parent.parent)
-    extra = extra or ("-",)
-    command = [sys.executable, str(WORKER), str(out), str(n), str(chunk), *extra]
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def environment(devices: int) -> dict[str, str]:
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+    return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONPATH": str(ROOT)}
+
+
+def start(folder: Path, method: str, chunks: tuple[int, ...], *extra: str, devices: int = 1) -> subprocess.Popen:
+    folder.mkdir(exist_ok=True)
+    sizes = ",".join(map(str, chunks))
+    command = [sys.executable, str(WORKER), str(folder), str(N_REPLICATES), sizes, method, *(extra or ("-",))]
+    return subprocess.Popen(
+        command, env=environment(devices), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def finish(*processes: subprocess.Popen) -> None:
@@ -31,17 +46,23 @@ def finish(*processes: subprocess.Popen) -> None:
         assert process.returncode == 0, output[-3000:]
 
 
-def load(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path) as stored:
-        return {name: stored[name] for name in stored.files if name not in ("devices", "processes")}
+def load(folder: Path, method: str, chunk: int, *, devices: int = 1, processes: int = 1) -> dict[str, np.ndarray]:
+    with np.load(folder / f"{method}-{chunk}.npz") as stored:
+        found = {name: stored[name] for name in stored.files}
+    assert (found.pop("devices"), found.pop("processes")) == (devices, processes)
+    return found
 
 
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    """One device, one process, all replicates in one chunk."""
-    out = tmp_path_factory.mktemp("reference") / "one.npz"
-    finish(start(out, 10**6))
-    return load(out)
+@functools.cache
+def reference(method: str) -> dict[str, np.ndarray]:
+    """One device, one process, all replicates in one chunk; two other chunk sizes are compared here."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        finish(start(folder, method, (WHOLE, 64, 1000)))
+        whole = load(folder, method, WHOLE)
+        for chunk in (64, 1000):
+            assert_same(load(folder, method, chunk), whole)
+    return whole
 
 
 def assert_same(got: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
@@ -51,38 +72,35 @@ def assert_same(got: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> No
         np.testing.assert_array_equal(got[name], wanted[name], err_msg=name)
 
 
-@pytest.mark.parametrize("chunk", [64, 1000])
-def test_any_chunk_size_gives_the_same_bits(chunk: int, reference: dict, tmp_path: Path) -> None:
-    finish(start(tmp_path / "out.npz", chunk))
-    assert_same(load(tmp_path / "out.npz"), reference)
+@pytest.mark.parametrize("method", METHODS)
+def test_any_chunk_size_gives_the_same_bits(method: str) -> None:
+    assert reference(method)["replicates"].shape == (N_REPLICATES, 6)
 
 
-@pytest.mark.parametrize("chunk", [1000, 10**6])
-def test_eight_devices_give_the_same_bits(chunk: int, reference: dict, tmp_path: Path) -> None:
-    finish(start(tmp_path / "out.npz", chunk, devices=8))
-    with np.load(tmp_path / "out.npz") as stored:
-        assert stored["devices"] == 8
-    assert_same(load(tmp_path / "out.npz"), reference)
+@pytest.mark.parametrize("method", METHODS)
+def test_eight_devices_give_the_same_bits(method: str, tmp_path: Path) -> None:
+    finish(start(tmp_path, method, (1000, WHOLE), devices=8))
+    for chunk in (1000, WHOLE):
+        assert_same(load(tmp_path, method, chunk, devices=8), reference(method))
 
 
-@pytest.mark.parametrize("devices", [1, 2])
-def test_two_hosts_give_the_same_bits(devices: int, reference: dict, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_two_hosts_give_the_same_bits(devices: int, method: str, tmp_path: Path) -> None:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
-    out = tmp_path / "out.npz"
-    finish(*(start(out, 500, "-", address, str(p), "2", devices=devices) for p in range(2)))
-    with np.load(out) as stored:
-        assert stored["processes"] == 2
-    assert_same(load(out), reference)
+    finish(*(start(tmp_path, method, (500,), "-", address, str(p), "2", devices=devices) for p in range(2)))
+    assert_same(load(tmp_path, method, 500, devices=devices, processes=2), reference(method))
 
 
-def test_killed_three_times_and_resumed_gives_the_same_bits(reference: dict, tmp_path: Path) -> None:
-    out, disk = tmp_path / "out.npz", tmp_path / "disk"
+@pytest.mark.slow
+def test_killed_three_times_and_resumed_gives_the_same_bits(tmp_path: Path) -> None:
+    method, disk = "bradley_terry_davidson", tmp_path / "disk"
     kills = 0
     for _ in range(3):
         before = len(finished(disk))
-        process = start(out, 128, str(disk))
+        process = start(tmp_path, method, (128,), str(disk))
         deadline = time.monotonic() + 120
         while len(finished(disk)) < before + 4 and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -93,8 +111,8 @@ def test_killed_three_times_and_resumed_gives_the_same_bits(reference: dict, tmp
     assert kills == 3, "the study ended before it could be killed"
     before = {path: path.stat().st_mtime_ns for path in finished(disk)}
     assert len(before) >= 12
-    finish(start(out, 128, str(disk)))
-    assert_same(load(out), reference)
+    finish(start(tmp_path, method, (128,), str(disk)))
+    assert_same(load(tmp_path, method, 128), reference(method))
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in before.items()), "finished chunks were run again"
 
 
@@ -102,7 +120,7 @@ def finished(disk: Path) -> list[Path]:
     return sorted(disk.glob("*/*-*.npz"))
 
 
-@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_large_systems_do_not_lock_up(devices: int) -> None:
     """More models than the library's own elimination takes, so that LAPACK is called in every chunk."""
     code = """
@@ -115,9 +133,7 @@ np.fill_diagonal(W, 0)
 rep = bootstrap(Comparisons.from_matrix(W), "bradley_terry", n_replicates=64, chunk_size=16)
 assert (rep.status == 0).all()
 """
-    flags = f"--xla_force_host_platform_device_count={devices}"
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONPATH": str(WORKER.parent.parent)}
-    subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=240)
+    subprocess.run([sys.executable, "-c", code], env=environment(devices), check=True, timeout=240)
 
 
 SPREAD = """
@@ -142,9 +158,9 @@ for method in ("avg", "borda", "rasch", "bradley_terry_luce"):
 
 
 def test_a_big_statistic_is_spread_over_devices() -> None:
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
-    env["PYTHONPATH"] = str(WORKER.parent.parent)
-    done = subprocess.run([sys.executable, "-c", SPREAD], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", SPREAD], env=environment(8), capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     lines = {name: (int(n), float(gap)) for name, n, gap in map(str.split, done.stdout.splitlines())}
     assert set(lines) == {"avg", "borda", "rasch", "bradley_terry_luce"}

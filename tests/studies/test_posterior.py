@@ -48,6 +48,7 @@ def bt(n_samples=1500):
     return jr.posterior(COUNTER, "bradley_terry", n_warmup=500, n_samples=n_samples, seed=1)
 
 
+@pytest.mark.slow
 def test_bradley_terry_against_quadrature():
     post = bt()
     mean, sd, better = quadrature(np.asarray(Pairs.of(jr.Responses(COUNTER)).wins))
@@ -59,6 +60,7 @@ def test_bradley_terry_against_quadrature():
     assert np.abs(post.theta.sum(axis=1)).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_golden_posterior_mean_of_bayesian_mcmc():
     oracle = golden("11b_tensor_oracles")["tensors"]["T5_counterexample_3x8x1"]
     fit = jr.fit(np.array(oracle["R"]), "bayesian_mcmc")
@@ -182,6 +184,7 @@ def test_rankings_have_posteriors():
         jr.posterior(jr.Rankings([[0, [1, 2]]]), "plackett_luce_rankings")
 
 
+@pytest.mark.slow
 def test_own_priors():
     from numpyro.distributions import Normal
 

@@ -96,7 +96,7 @@ def test_a_start_near_the_whole_data_changes_steps_only(method: str) -> None:
     assert solved.any() and (plain["steps"] > 0).any()
 
 
-@pytest.mark.parametrize("pairing", ["aligned", "all"])
+@pytest.mark.parametrize("pairing", ["aligned", pytest.param("all", marks=pytest.mark.slow)])
 def test_pairing_is_the_fits(pairing: str) -> None:
     R = random_tensor(1)
     for scheme in ("trials", "trials_per_question", "independent", "questions"):
