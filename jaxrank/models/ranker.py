@@ -6,7 +6,7 @@ import abc
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import numpy as np
@@ -47,6 +47,13 @@ class Ranker(eqx.Module):
     @abc.abstractmethod
     def __call__(self, stat: Any, *, key: Any = None) -> Fit:
         """Fit one statistic. Pure: no Python branching on values, no exceptions for data; failures are statuses."""
+
+
+Method: TypeAlias = str | Ranker
+"""An identifier of the catalogue, or a ranker."""
+
+Methods: TypeAlias = Method | Sequence[Method] | Mapping[str, Method]
+"""One method or several, under their own names or under labels."""
 
 
 class HasStandardErrors(eqx.Module):

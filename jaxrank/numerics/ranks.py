@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from jaxrank.errors import OptionError
 

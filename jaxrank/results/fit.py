@@ -12,6 +12,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from jaxrank.data.accepted import Seed
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
@@ -49,7 +50,7 @@ class Result(RankedModels):
     method: str
     data: Data
     stat: Any
-    seed: Any = None
+    seed: Seed | None = None
 
     @property
     def scores(self) -> np.ndarray:

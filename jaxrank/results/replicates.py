@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from jaxrank.data.accepted import Seed
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.numerics.interval import Interval, check_level
@@ -47,7 +48,7 @@ class Study(RankedModels):
     method: str
     models: tuple[str, ...]
     scheme: str
-    seed: Any
+    seed: Seed
     estimate: Result
     unit: str
 

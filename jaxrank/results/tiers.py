@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
 from jaxrank.results.replicates import Replicates, Study
 
+Ranked: TypeAlias = Result | Study | Posterior
 
-def separated(source: Any, level: float = 0.95) -> np.ndarray:
+
+def separated(source: Ranked, level: float = 0.95) -> np.ndarray:
     """bool (L, L): ``out[i, j]`` where model i is above model j with confidence ``level``, in (0, 1).
 
     `Replicates`: simultaneous intervals of all differences, so that all statements hold together with probability
@@ -32,7 +34,7 @@ def separated(source: Any, level: float = 0.95) -> np.ndarray:
     raise UnsupportedDataError(f"tiers need a Result, Replicates or a Posterior, not {type(source).__name__}")
 
 
-def tiers(source: Any, level: float = 0.95) -> np.ndarray:
+def tiers(source: Ranked, level: float = 0.95) -> np.ndarray:
     """int (L,): the tier of each model, 1 the best. A tier is everything down from its leader until the first model
     that is separated from that leader."""
     above, order = separated(source, level), source.order
@@ -45,7 +47,7 @@ def tiers(source: Any, level: float = 0.95) -> np.ndarray:
     return out
 
 
-def inseparable(source: Any, level: float = 0.95) -> list[tuple[int, int]]:
+def inseparable(source: Ranked, level: float = 0.95) -> list[tuple[int, int]]:
     """Longest stretches of the ranking without a separated pair, as first and last position (from 0), both included;
     only those of two models and more. They may overlap."""
     above, order = separated(source, level), source.order

@@ -9,10 +9,12 @@ from typing import Any
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed
 from jaxrank.errors import JaxrankError, JaxrankWarning, UnknownMethodError
 from jaxrank.methods import catalogue
-from jaxrank.models.ranker import Ranker
+from jaxrank.models.ranker import Method, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.results.agreement import GOLD, Agreement, FitTable
 from jaxrank.results.fit import Result
@@ -20,13 +22,13 @@ from jaxrank.studies.fit import as_data, as_key, compile_together, method_name, 
 
 
 def fit_all(
-    data: Any,
-    methods: Sequence[str | Ranker] | None = None,
+    data: DataLike,
+    methods: Sequence[Method] | None = None,
     *,
-    R0: Any = None,
-    pairing: str = "aligned",
-    dtype: str | None = None,
-    seed: Any = 0,
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
+    seed: Seed = 0,
 ) -> FitTable:
     """Rank models by many methods on shared statistics.
 
@@ -87,7 +89,7 @@ def fit_all(
 
 
 def agreement(
-    data: Any, methods: Sequence[str | Ranker] | None = None, *, gold: str = GOLD, **options: Any
+    data: DataLike, methods: Sequence[Method] | None = None, *, gold: str = GOLD, **options: Any
 ) -> Agreement:
     """Tau-b matrix, groups of identical order and consensus of many methods; options as in `fit_all`.
 
@@ -98,7 +100,7 @@ def agreement(
     return fit_all(data, methods, **options).agreement(gold)
 
 
-def _prior_for(method: str | Ranker, R0: Any) -> Any:
+def _prior_for(method: Method, R0: npt.ArrayLike | None) -> npt.ArrayLike | None:
     """R0 for the entries that are defined with it; the other identifiers keep their uniform prior."""
     if isinstance(method, str) and not catalogue.entry(method).options.get("needs_R0", False):
         return None

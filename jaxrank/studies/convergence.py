@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.ranker import Ranker
+from jaxrank.models.ranker import Method, Methods, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.checkpoint import check_folder, folder_of
@@ -27,20 +28,20 @@ from jaxrank.studies.replicates import near, number_of_replicates, prior_for, wh
 
 
 def convergence(
-    data: Any,
-    methods: Any = ("bayes", "pass_at_k"),
+    data: DataLike,
+    methods: Methods = ("bayes", "pass_at_k"),
     *,
     n_replicates: int = 100_000,
-    reference: Any = "gold",
-    seed: Any = 0,
+    reference: Literal["gold", "self"] | npt.ArrayLike = "gold",
+    seed: Seed = 0,
     scheme: str | Scheme = "trials",
     tau: bool = True,
     grid: Sequence[int] | None = None,
-    R0: Any = None,
-    pairing: str = "aligned",
-    dtype: str | None = None,
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
     chunk_size: int | None = None,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: PathLike | None = None,
     progress: bool | None = None,
 ) -> Convergence:
     """Draw N trials with replacement ``n_replicates`` times, rank after every trial, and see when rankings settle.
@@ -110,7 +111,7 @@ def convergence(
     )
 
 
-def named_methods(methods: Any) -> dict[str, str | Ranker]:
+def named_methods(methods: Methods) -> dict[str, Method]:
     """Labels and methods, from one method, a sequence of them, or a mapping."""
     if isinstance(methods, Mapping):
         named = dict(methods)
@@ -125,7 +126,7 @@ def named_methods(methods: Any) -> dict[str, str | Ranker]:
 
 
 def reference_ranks(
-    data: Responses, ranker: Ranker, name: str, reference: Any, pairing: str, dtype: str | None
+    data: Responses, ranker: Ranker, name: str, reference: str | npt.ArrayLike, pairing: str, dtype: str | None
 ) -> np.ndarray:
     """Ranks (L,) that a study compares with: "gold", "self", or given scores."""
     if isinstance(reference, str) and reference not in ("gold", "self"):

@@ -7,14 +7,17 @@ import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.placement import spread
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.readers import from_frame, is_frame
@@ -34,7 +37,7 @@ from jaxrank.methods import catalogue
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
+from jaxrank.models.ranker import ByModel, ChecksData, Method, NeedsPrior, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
@@ -50,14 +53,14 @@ _ERRORS = {
 
 
 def fit(
-    data: Any,
-    method: str | Ranker = "bayes",
+    data: DataLike,
+    method: Method = "bayes",
     *,
-    R0: Any = None,
-    pairing: str = "aligned",
-    dtype: str | None = None,
-    seed: Any = 0,
-    on_failure: str = "raise",
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
+    seed: Seed = 0,
+    on_failure: Literal["raise", "return"] = "raise",
     **options: Any,
 ) -> Result:
     """Rank models by one method.
@@ -104,11 +107,11 @@ def raise_failure(result: Result) -> None:
         raise _ERRORS[result.status](f"{result.method}: {result.explain()}")
 
 
-def method_name(method: str | Ranker) -> str:
+def method_name(method: Method) -> str:
     return method if isinstance(method, str) else type(method).__name__
 
 
-def check_pairing(ranker: Ranker, data: Any, pairing: str, name: str) -> None:
+def check_pairing(ranker: Ranker, data: Data, pairing: str, name: str) -> None:
     """`OptionError` where ``pairing`` is unknown, or asks for what a method or the data do not have."""
     check_choice("pairing", pairing, PAIRINGS)
     if pairing == "aligned":
@@ -119,13 +122,13 @@ def check_pairing(ranker: Ranker, data: Any, pairing: str, name: str) -> None:
         raise OptionError(f"pairing={pairing!r} is about trials of questions; battles and ordered lists have none")
 
 
-def read_statistic(ranker: Ranker, data: Responses | Comparisons, pairing: str = "aligned") -> Any:
+def read_statistic(ranker: Ranker, data: Data, pairing: str = "aligned") -> Any:
     """The statistic that a ranker reads, from whole data."""
     check_choice("pairing", pairing, PAIRINGS)
     return ranker.statistic.of(data, pairing=pairing)
 
 
-def as_data(data: Any) -> Responses | Comparisons | Rankings:
+def as_data(data: DataLike) -> Responses | Comparisons | Rankings:
     """Anything that the public calls accept, as `Responses`, `Comparisons` or `Rankings`, with at least two models."""
     if not isinstance(data, Responses | Comparisons | Rankings):
         data = from_frame(data) if is_frame(data) else Responses(data)
@@ -136,7 +139,7 @@ def as_data(data: Any) -> Responses | Comparisons | Rankings:
     return data
 
 
-def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, options: dict[str, Any]) -> Ranker:
+def prepare(method: Method, data: Data, R0: npt.ArrayLike | None, options: dict[str, Any]) -> Ranker:
     """The ranker, after it was checked that it can read the data."""
     if isinstance(data, Rankings) and isinstance(method, str) and method in ("plackett_luce", "plackett_luce_map"):
         # The likelihood of lists, not of their pairs.
@@ -166,7 +169,7 @@ def prepare(method: str | Ranker, data: Responses | Comparisons, R0: Any, option
     return cast(Ranker, ranker)
 
 
-def as_key(seed: Any) -> jax.Array:
+def as_key(seed: Seed) -> jax.Array:
     """A JAX key from an integer or a key."""
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
         return seed
@@ -190,7 +193,7 @@ def _placed(stat: Any) -> Any:
     return spread(stat, jax.local_devices())
 
 
-def compile_together(runs: Sequence[tuple[Ranker, Any, Any]]) -> list[Future]:
+def compile_together(runs: Sequence[tuple[Ranker, Any, Any]]) -> list[Future[None]]:
     """Compile on all cores what `run` will need, nearly all the time of a first call; a future for each run."""
     x64 = jax.config.read("jax_enable_x64")  # a thread-local setting
 

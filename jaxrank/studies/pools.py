@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.names import name_list
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.ranker import Ranker, options_by_model
+from jaxrank.models.ranker import Methods, Ranker, options_by_model
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
@@ -30,17 +31,17 @@ from jaxrank.studies.replicates import prior_for, whole_fit
 
 
 def model_pools(
-    data: Any,
-    methods: Any = ("bayes", "avg"),
+    data: DataLike,
+    methods: Methods = ("bayes", "avg"),
     *,
     size: int = 5,
     n_replicates: int = 1000,
-    seed: Any = 0,
-    R0: Any = None,
-    pairing: str = "aligned",
-    dtype: str | None = None,
+    seed: Seed = 0,
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
     chunk_size: int | None = None,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: PathLike | None = None,
     progress: bool | None = None,
 ) -> Pools:
     """Draw ``n_replicates`` pools of ``size`` models, rank each from every single trial, and compare with all trials.

@@ -6,18 +6,20 @@ import functools
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
 from jaxrank.models.likelihood import covariance, maximise
-from jaxrank.models.priors import Gaussian
+from jaxrank.models.priors import Gaussian, Prior
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
 from jaxrank.numerics.solve.newton import Newton
@@ -26,23 +28,29 @@ from jaxrank.posteriors.specs import MODELS, PREFIX, Evidence, PosteriorModel, b
 from jaxrank.results.posterior import Posterior
 from jaxrank.studies.fit import as_data, as_key
 
+if TYPE_CHECKING:
+    from numpyro.distributions import Distribution
+
+SitePrior: TypeAlias = "float | Prior | Distribution"
+Priors: TypeAlias = "SitePrior | Mapping[str, SitePrior]"
+
 CONJUGATE = ("bayes", "beta_binomial", "dirichlet")
 TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
 SAMPLERS = ("nuts", "laplace", "svi")
 
 
 def posterior(
-    data: Any,
+    data: DataLike,
     model: str = "bradley_terry",
     *,
-    priors: Any = None,
+    priors: Priors | None = None,
     n_chains: int = 4,
     n_warmup: int = 1000,
     n_samples: int = 1000,
-    seed: Any = 0,
-    sampler: str = "nuts",
-    pairing: str = "aligned",
-    dtype: str = "float64",
+    seed: Seed = 0,
+    sampler: Literal["nuts", "laplace", "svi"] = "nuts",
+    pairing: Pairing = "aligned",
+    dtype: Dtype = "float64",
     target_accept: float | None = None,
     dense_mass: bool = False,
     n_steps: int = 5000,
@@ -119,8 +127,13 @@ def posterior(
 
 
 def numpyro_model(
-    data: Any, model: str = "bradley_terry", *, priors: Any = None, pairing: str = "aligned", dtype: str = "float64"
-) -> tuple[Callable[..., None], dict[str, Any], Any]:
+    data: DataLike,
+    model: str = "bradley_terry",
+    *,
+    priors: Priors | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype = "float64",
+) -> tuple[Callable[..., None], Mapping[str, jax.Array], jax.Array]:
     """The NumPyro model behind `posterior`, the design of the data and their outcomes.
 
     ``model(design, outcomes)`` is the joint density and ``model(design)`` the prior predictive distribution, for
@@ -145,7 +158,7 @@ class _Job(NamedTuple):
     model: Callable[..., None]
 
 
-def _prepare(data: Any, kind: str, priors: Any, hierarchical: bool, pairing: str) -> _Job:
+def _prepare(data: Data, kind: str, priors: Priors | None, hierarchical: bool, pairing: str) -> _Job:
     spec = MODELS[kind]
     priors = {} if priors is None else dict(priors) if isinstance(priors, Mapping) else {"theta": priors}
     if spec.item_depth and isinstance(data, Responses) and not data.binary:
@@ -164,13 +177,15 @@ def _prepare(data: Any, kind: str, priors: Any, hierarchical: bool, pairing: str
 
 
 @functools.lru_cache(maxsize=32)
-def _standard_model(kind: str, priors: tuple, hierarchical: bool, centred: tuple, shapes: tuple) -> Callable[..., None]:
+def _standard_model(
+    kind: str, priors: tuple[Any, ...], hierarchical: bool, centred: tuple[Any, ...], shapes: tuple[Any, ...]
+) -> Callable[..., None]:
     """One function for all data of a shape, so that compiled samplers are found again."""
     return build(MODELS[kind], dict(shapes), dict(priors), hierarchical, centred)
 
 
 @functools.lru_cache(maxsize=16)
-def _sampler(model: Callable[..., None], n_chains: int, options: tuple) -> Sampler:
+def _sampler(model: Callable[..., None], n_chains: int, options: tuple[Any, ...]) -> Sampler:
     return Sampler(nuts_chain(model, *options), n_chains)
 
 
@@ -217,13 +232,13 @@ def _start(job: _Job, key: Any, n_chains: int) -> Start | None:
 def _placed(model: Callable[..., None], spec_name: str, n_models: int) -> Callable[..., Start]:
     """(mode, covariance, shifts (C, n), arguments of the model) -> `Start`, in the space in which NUTS moves."""
 
-    def position(params: Any, arguments: tuple) -> Any:
+    def position(params: Any, arguments: tuple[Any, ...]) -> Any:
         theta = params[:n_models]
         values = {"theta": theta - jnp.mean(theta), **MODELS[spec_name].unpack(params[n_models:])}
         return unconstrained(model, arguments, values)
 
     @jax.jit
-    def place(mode: Any, spread: Any, shifts: Any, arguments: tuple) -> Start:
+    def place(mode: Any, spread: Any, shifts: Any, arguments: tuple[Any, ...]) -> Start:
         slope = jax.jacobian(lambda params: ravel_pytree(position(params, arguments))[0])(mode)
         positions = jax.vmap(lambda shift: position(mode + shift, arguments))(shifts)
         return Start(positions, slope @ spread @ slope.T)

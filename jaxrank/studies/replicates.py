@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from typing import Any, Literal, overload
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.rankings import Rankings
-from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.ranker import NeedsPrior, Ranker, StartsNear
+from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder
 from jaxrank.resampling.configuration import open_checkpoint
@@ -31,19 +32,44 @@ from jaxrank.studies.fit import as_data, as_key, method_name, prepare, read_stat
 KEEP = ("scores", "summary")
 
 
+@overload
 def bootstrap(
-    data: Any,
-    method: str | Ranker = "bayes",
+    data: DataLike,
+    method: Method = "bayes",
     *,
     n_replicates: int = 10_000,
     scheme: str | Scheme = "trials",
-    seed: Any = 0,
-    R0: Any = None,
-    pairing: str = "aligned",
-    dtype: str | None = None,
-    keep: str = "scores",
+    seed: Seed = 0,
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
+    keep: Literal["scores"] = "scores",
     chunk_size: int | None = None,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: PathLike | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Replicates: ...
+
+
+@overload
+def bootstrap(
+    data: DataLike, method: Method = ..., *, keep: Literal["summary"], n_replicates: int = ..., **options: Any
+) -> Summary: ...
+
+
+def bootstrap(
+    data: DataLike,
+    method: Method = "bayes",
+    *,
+    n_replicates: int = 10_000,
+    scheme: str | Scheme = "trials",
+    seed: Seed = 0,
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
+    keep: Literal["scores", "summary"] = "scores",
+    chunk_size: int | None = None,
+    checkpoint: PathLike | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Replicates | Summary:
@@ -106,13 +132,33 @@ def bootstrap(
         return Replicates(**common, kept=kept)
 
 
+@overload
 def subsample(
-    data: Any,
-    method: str | Ranker = "bayes",
+    data: DataLike,
+    method: Method = "bayes",
     *,
     n: int = 1,
     n_replicates: int = 10_000,
-    seed: Any = 0,
+    seed: Seed = 0,
+    keep: Literal["scores"] = "scores",
+    **options: Any,
+) -> Replicates: ...
+
+
+@overload
+def subsample(
+    data: DataLike, method: Method = ..., *, keep: Literal["summary"], n: int = ..., **options: Any
+) -> Summary: ...
+
+
+def subsample(
+    data: DataLike,
+    method: Method = "bayes",
+    *,
+    n: int = 1,
+    n_replicates: int = 10_000,
+    seed: Seed = 0,
+    keep: Literal["scores", "summary"] = "scores",
     **options: Any,
 ) -> Replicates | Summary:
     """Rank from ``n`` of the N trials, drawn without replacement.
@@ -121,10 +167,11 @@ def subsample(
     n = 1 where cells have unequal trials. A cell with n trials or fewer keeps all of them. Further
     arguments as in `bootstrap`; ``rep.tau()`` then says how well few trials agree with all of them.
     """
-    return bootstrap(data, method, n_replicates=n_replicates, scheme=Subsample(n), seed=seed, **options)
+    common: dict[str, Any] = {"n_replicates": n_replicates, "scheme": Subsample(n), "seed": seed, "keep": keep}
+    return bootstrap(data, method, **common, **options)
 
 
-def whole_fit(data: Responses | Comparisons, ranker: Ranker, name: str, pairing: str, key: Any) -> Result:
+def whole_fit(data: Data, ranker: Ranker, name: str, pairing: str, key: jax.Array) -> Result:
     """The fit of the whole data, whatever its status."""
     stat = read_statistic(ranker, data, pairing)
     raw = run(ranker, stat, key if ranker.stochastic else None)
@@ -136,14 +183,14 @@ def near(ranker: Ranker, whole: Result) -> Ranker:
     return ranker.near(whole.stat, whole.fit) if isinstance(ranker, StartsNear) else ranker
 
 
-def prior_for(method: str | Ranker, R0: Any) -> Any:
+def prior_for(method: Method, R0: npt.ArrayLike | None) -> npt.ArrayLike | None:
     """R0 for rankers that read it and identifiers that are defined with it; other identifiers keep their own prior."""
     ranker = make(method)
     wants = isinstance(ranker, NeedsPrior) and (isinstance(method, Ranker) or getattr(ranker, "needs_R0", False))
     return R0 if wants else None
 
 
-def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replicates: int) -> int:
+def number_of_replicates(data: Data, scheme: Scheme, n_replicates: int) -> int:
     if not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
         raise OptionError(f"n_replicates={n_replicates!r} must be a whole number of 1 or more")
     if isinstance(data, Comparisons):
@@ -152,13 +199,13 @@ def number_of_replicates(data: Responses | Comparisons, scheme: Scheme, n_replic
     return every or int(n_replicates)
 
 
-def unit_of(data: Responses | Comparisons | Rankings, scheme: Scheme) -> str:
+def unit_of(data: Data, scheme: Scheme) -> str:
     """What a replicate draws again, in a word; a "trial" of battles is a battle, and of ordered lists an order."""
     kinds: dict[type, str] = {Comparisons: "battles", Rankings: "orders"}
     return kinds.get(type(data), scheme.unit) if scheme.unit == "trials" else scheme.unit
 
 
-def check_prior(ranker: Ranker, R0: Any, scheme: Scheme, name: str) -> None:
+def check_prior(ranker: Ranker, R0: npt.ArrayLike | None, scheme: Scheme, name: str) -> None:
     if R0 is None or not isinstance(ranker, NeedsPrior):
         return
     if not scheme.keeps_questions:

@@ -69,7 +69,7 @@ class JudgePosterior:
         """Equal-tailed intervals of the scores, (K,)."""
         tail = (1 - check_level(level)) / 2
         ends = np.quantile(self.draws, (tail, 1 - tail), axis=0)
-        return Interval(*ends, level, DRAWN, used=len(self.draws))
+        return Interval(ends[0], ends[1], level, DRAWN, used=len(self.draws))
 
     def rank_draws(self) -> np.ndarray:
         """int32 (S, K): the rank of every candidate in every draw, 1 is best."""

@@ -105,7 +105,9 @@ def _summary(name: str, point: np.ndarray, replicates: np.ndarray, level: float,
     shifted = ends + point - np.nanmean(replicates, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         cv = sd / np.abs(point)
-    interval = Interval(*shifted, level, "percentiles of replicates about the score", unit, len(replicates))
+    interval = Interval(
+        shifted[0], shifted[1], level, "percentiles of replicates about the score", unit, len(replicates)
+    )
     return {name: point, f"{name}_interval": interval, f"{name}_sd": sd, f"{name}_cv": cv}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jaxrank.data.accepted import DataLike
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.names import look_alikes
 from jaxrank.data.rankings import Rankings
@@ -86,7 +87,7 @@ class Diagnosis(Returned):
         return "\n".join(lines)
 
 
-def diagnose(data: Any) -> Diagnosis:
+def diagnose(data: DataLike) -> Diagnosis:
     """Look at `Responses` (or what they accept), `Comparisons` or `Rankings`; nothing is fitted.
 
     >>> import jaxrank as jr
