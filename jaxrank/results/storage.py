@@ -248,6 +248,7 @@ _PLAIN: dict[str, Any] = {
     "float": int | float,
     "np.ndarray": np.ndarray,
     "None": type(None),
+    "Seed": int | np.integer | jax.Array,
 }
 
 
