@@ -8,6 +8,7 @@ from jaxrank.data.rankings import Rankings
 from jaxrank.data.readers import from_frame, read
 from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning
+from jaxrank.evaluation import judges, scaling
 from jaxrank.methods.catalogue import catalogue, entries
 from jaxrank.models import priors
 from jaxrank.models.fit import Fit
@@ -67,6 +68,7 @@ __all__ = [
     "fit",
     "fit_all",
     "from_frame",
+    "judges",
     "kendall_tau",
     "load",
     "load_posterior",
@@ -79,6 +81,7 @@ __all__ = [
     "rank_scores",
     "read",
     "report",
+    "scaling",
     "spearman",
     "subsample",
     "tiers",

@@ -1,4 +1,10 @@
-"""Candidates scored by judges of unknown quality on ordered levels: the simplex model, what it tells, baselines."""
+"""Candidates scored by judges of unknown quality on ordered levels: the simplex model, what it tells, baselines.
+
+J judges give K candidates scores on Q questions: levels 0..M-1, the higher the better, -1 or NaN where there is none.
+`infer` draws from the posterior of candidates and judges together, `sensitivity` under every degree of trust,
+`identifiability` says what the scores cannot tell whatever their number, and the rest is what is usually done instead.
+Sources: [simplex2025] the model; [dawid1979]; [angelopoulos2023].
+"""
 
 from jaxrank.evaluation.judges.baselines import (
     DawidSkene,

@@ -15,7 +15,8 @@ from jaxrank.evaluation.judges.scores import checked_scores
 
 
 def each_judge(scores: Any) -> Float[np.ndarray, "judges candidates"]:
-    """Mean score that each judge gave each candidate; NaN where it gave none."""
+    """Mean score that each judge gave each candidate, (J, K); NaN where it gave none. **scores** (J, K, Q) as in
+    `infer`."""
     values, _ = checked_scores(scores)
     seen = values >= 0
     with np.errstate(invalid="ignore"):
@@ -23,12 +24,14 @@ def each_judge(scores: Any) -> Float[np.ndarray, "judges candidates"]:
 
 
 def plug_in_scores(scores: Any) -> Float[np.ndarray, " candidates"]:
-    """Mean over the judges of their mean scores: every judge taken at its word."""
+    """Mean over the judges of their mean scores, (K,): every judge taken at its word. **scores** (J, K, Q) as in
+    `infer`."""
     return np.nanmean(each_judge(scores), axis=0)
 
 
 def majority_scores(scores: Any) -> Float[np.ndarray, " candidates"]:
-    """Mean over questions of the median level that the judges gave (of two middle levels, their mean)."""
+    """Mean over questions of the median level that the judges gave, (K,); of two middle levels, their mean. **scores**
+    (J, K, Q) as in `infer`."""
     values, _ = checked_scores(scores)
     known = (values >= 0).any(0)
     median = np.full(known.shape, np.nan)
@@ -50,7 +53,10 @@ class DawidSkene(NamedTuple):
 
 def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000, pseudo: float = 0.01) -> DawidSkene:
     """Dawid-Skene by EM [dawid1979]: true levels as missing data, one confusion matrix a judge, one prevalence a
-    candidate. Starts from the shares of the judges' votes. **pseudo**: counts added to every entry of the confusion
+    candidate. Starts from the shares of the judges' votes.
+
+    **scores** (J, K, Q), **n_levels**: as in `infer`. **max_steps**: of EM, which stops when no probability
+    of a level moves by more than eps^(2/3). **pseudo**, 0 or more: counts added to every entry of the confusion
     matrices, so that a level that a judge never gave stays possible; 0 is the published estimate.
     """
     values, m = checked_scores(scores, n_levels)

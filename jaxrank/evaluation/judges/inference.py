@@ -58,11 +58,12 @@ class JudgePosterior:
 
     @property
     def sd(self) -> np.ndarray:
+        """Posterior standard deviation of the scores, (K,)."""
         return self.draws.std(0, ddof=1)
 
     @property
     def ranks(self) -> np.ndarray:
-        """Ranks of the posterior means, 1 is best."""
+        """Competition ranks of the posterior means, int (K,); 1 is best."""
         return np.asarray(rank_scores(jnp.asarray(self.scores)))
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -97,14 +98,19 @@ def infer(
     n_chains: int = 4,
     seed: int = 0,
 ) -> JudgePosterior:
-    """Posterior of all candidates and judges.
+    """Posterior of all candidates and judges [simplex2025].
 
-    **scores**: ints (J, K, Q), levels 0..M-1, -1 missing; or **counts** (J, K, M) of levels, where which question got
-    which score is unknown. **gold**: true levels (K, Q) of some questions, -1 elsewhere (with ``scores`` only).
+    **scores**: whole numbers (J, K, Q), judges, candidates, questions: levels 0..M-1, -1 or NaN missing; or **counts**
+    (J, K, M) of levels, where which question got which score is unknown.
+    **gold**: true levels (K, Q) of some questions, -1 elsewhere (with ``scores`` only).
     **prior**: trust in the judges: free, weak, moderate, strong, perfect, or a `JudgePrior`.
-    **values**: value of each level, 0..M-1 by default; the score of a candidate is its expected value.
+    **n_levels**: M, 2 or more; by default the largest score plus one. **values** (M,): value of each level, 0..M-1 by
+    default; the score of a candidate is its expected value, in the unit of the values.
     **n_samples**, **n_warmup**: draws kept (4 or more) and left out of each of ``n_chains`` chains.
-    Warns where chains disagree (R-hat above 1.05) or the effective sample size is below 100.
+    **seed**: whole number; the same seed gives the same draws.
+
+    Warns (`JaxrankWarning`) where chains disagree (R-hat above 1.05) or the effective sample size is below 100. Raises
+    `DataError` for other shapes or values of the data, `OptionError` for options outside their range.
     """
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
@@ -115,7 +121,7 @@ def infer(
         raise OptionError(f"values must be {m} finite numbers, one a level")
     chosen = find_prior(prior)
     for name, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
-        if value != int(value) or value < least:
+        if not isinstance(value, int | np.integer) or value < least:
             raise OptionError(f"{name}={value}; it must be a whole number of {least} or more")
     keys = jax.random.split(jax.random.key(seed), n_chains)
     drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))

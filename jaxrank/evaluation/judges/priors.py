@@ -72,6 +72,7 @@ PRIORS: dict[str, JudgePrior] = {
     "strong": JudgePrior(trust=10.0),
     "perfect": JudgePrior("perfect"),
 }
+"""The priors by name, from no trust in the judges to complete trust."""
 
 
 def find_prior(prior: str | JudgePrior) -> JudgePrior:

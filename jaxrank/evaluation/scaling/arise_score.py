@@ -28,7 +28,7 @@ def arise_samples(accuracy: Any, tokens: Any) -> Float[Array, "*batch samples"]:
 
 
 def arise(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
-    """Mean of `arise_samples` over the samples that have every level."""
+    """Mean of `arise_samples` over the samples that have every level, at most 1; **accuracy**, **tokens** as there."""
     return jnp.nanmean(arise_samples(accuracy, tokens), axis=-1)
 
 
