@@ -25,7 +25,7 @@ from jaxrank.results.pools import Pools
 from jaxrank.results.posterior import Posterior, load_posterior
 from jaxrank.results.replicates import Replicates, Summary
 from jaxrank.results.storage import load
-from jaxrank.results.tiers import tiers
+from jaxrank.results.tiers import Tiers, tiers
 from jaxrank.studies.agreement import agreement, fit_all
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.diagnosis import Diagnosis, diagnose
@@ -55,6 +55,7 @@ __all__ = [
     "Status",
     "Summary",
     "Superiority",
+    "Tiers",
     "agreement",
     "bootstrap",
     "catalogue",

@@ -106,10 +106,15 @@ def simultaneous_ends(values: np.ndarray, point: np.ndarray, level: float) -> tu
     n_models = values.shape[1]
     gap = point[:, None] - point[None, :]
     sd = np.stack([(values[:, i, None] - values).std(axis=0, ddof=1) for i in range(n_models)])
-    scale = np.where(sd > 0, sd, np.inf)
-    largest = np.zeros(len(values))
-    for i in range(n_models):
-        off = np.abs(values[:, i, None] - values - gap[i]) / scale[i]
-        largest = np.maximum(largest, off.max(axis=1))
-    reach = np.quantile(largest, level) * sd
+    reach = np.quantile(largest_deviations(values, point, sd), level) * sd
     return gap - reach, gap + reach
+
+
+def largest_deviations(values: np.ndarray, point: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """(S,): the largest over all pairs of |(value_i - value_j) - (point_i - point_j)| / spread_ij in each draw."""
+    scale = np.where(spread > 0, spread, np.inf)
+    largest = np.zeros(len(values))
+    off = values - point
+    for i in range(values.shape[1]):
+        largest = np.maximum(largest, (np.abs(off[:, i, None] - off) / scale[i]).max(axis=1))
+    return largest

@@ -93,7 +93,7 @@ def _tiers(found: Found) -> Section:
         return Section("Tiers", [Text(f"No tiers: {found.missing.get('bootstrap', 'no replicates')}")])
     if found.replicates is not None and found.replicates.tally.finite < 2:
         return Section("Tiers", [Text("No tiers: too few replicates have scores for all models.")])
-    tier, order = tiers(source, found.level), found.result.order
+    tier, order = tiers(source, found.level).tiers, found.result.order
     rows = []
     for t in range(1, tier.max() + 1):
         rows.append((f"Tier {t}", ", ".join(found.result.models[i] for i in order if tier[i] == t)))

@@ -24,7 +24,7 @@ from jaxrank.models.ranker import Bounded, Explains, HasStandardErrors, LeavesUn
 from jaxrank.numerics.interval import Interval, check_level, percent
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RankMethod, rank_scores
-from jaxrank.numerics.separation import Superiority, normal_superiority
+from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
 from jaxrank.numerics.status import Status
 from jaxrank.results import storage
 from jaxrank.results.returned import RankedModels
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
+
+
+_DRAWS, _FEW = 4096, 300  # of normal scores, for up to so many models; a quarter of them for more
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,11 +160,27 @@ class Result(RankedModels):
             low, high = map(np.asarray, self.ranker.bounds(self.stat))
         return np.clip(ends[0], low, high), np.clip(ends[1], low, high)
 
-    def difference_intervals(self, level: float = 0.95) -> Interval:
-        """Normal intervals (L, L) of the differences score_i - score_j, one pair at a time."""
-        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+    def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Interval:
+        """Normal intervals (L, L) of the differences score_i - score_j, each for itself, or with ``simultaneous`` all
+        at once with probability ``level``: the quantile of the largest of all studentised differences is that of
+        normal draws, always the same ones."""
         gap, spread = self.differences()
+        if simultaneous:
+            reach = self._simultaneous_reach(check_level(level)) * spread
+            return Interval(gap - reach, gap + reach, level, "normal, all pairs at once")
+        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
         return Interval(gap - z * spread, gap + z * spread, level, "normal, of differences")
+
+    def _simultaneous_reach(self, level: float) -> float:
+        """How many standard errors all differences keep within at once."""
+        covariance = self._covariance
+        known = np.isfinite(np.diag(covariance))
+        values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)])
+        n_draws = _DRAWS if known.sum() <= _FEW else _DRAWS // 4
+        noise = np.random.default_rng(0).standard_normal((n_draws, len(values)))
+        draws = noise * np.sqrt(np.maximum(values, 0)) @ vectors.T
+        spread = self.differences()[1][np.ix_(known, known)]
+        return float(np.quantile(largest_deviations(draws, np.zeros(len(values)), spread), level))
 
     def superiority(self) -> Superiority:
         """For each pair the probability that one is above the other, normal with the standard errors of
@@ -172,13 +191,17 @@ class Result(RankedModels):
         """Differences of scores (L, L) and their standard errors: from the covariance where the method has one, else
         of independent scores."""
         gap = self.scores[:, None] - self.scores[None, :]
-        if isinstance(self.ranker, PairedModel):
-            covariance = self.covariance()
-            variance = np.diag(covariance)
-            square = variance[:, None] + variance[None, :] - 2 * covariance
-        else:
-            square = self.standard_errors[:, None] ** 2 + self.standard_errors[None, :] ** 2
+        variance = np.diag(self._covariance)
+        square = variance[:, None] + variance[None, :] - 2 * self._covariance
+        np.fill_diagonal(square, 0)
         return gap, np.sqrt(np.maximum(square, 0))
+
+    @cached_property
+    def _covariance(self) -> np.ndarray:
+        """Covariance of the scores (L, L), of independent ones where the method has no other."""
+        if isinstance(self.ranker, PairedModel):
+            return self.covariance().astype(np.float64)
+        return np.diag(self.standard_errors.astype(np.float64) ** 2)
 
     def covariance(self, kind: str = "information") -> np.ndarray:
         """Covariance (L, L) of the scores: "information" (inverse observed information) or "sandwich" (clustered by

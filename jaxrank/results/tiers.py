@@ -2,41 +2,113 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from jaxrank.data.names import model_index
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.numerics.interval import check_level
+from jaxrank.numerics.interval import check_level, percent
 from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
 from jaxrank.results.replicates import Replicates, Study
+from jaxrank.results.returned import Returned, Row, row_of, rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Ranked: TypeAlias = Result | Study | Posterior
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tiers(Returned):
+    """The tier of every model. Iterating gives a `Row` a model, best first, ``[model]`` that of one.
+
+    **tiers**: int (L,), 1 the best.  **order**: int (L,), indices of the models, best first.  **level**: confidence of
+    the lines.  **rule**: when two models are separated, in words.
+    """
+
+    models: tuple[str, ...]
+    tiers: np.ndarray
+    order: np.ndarray
+    level: float
+    rule: str
+
+    @property
+    def groups(self) -> list[tuple[str, ...]]:
+        """The names of each tier, best first."""
+        return [tuple(self.models[i] for i in self.order if self.tiers[i] == t) for t in range(1, self.n_tiers + 1)]
+
+    @property
+    def n_tiers(self) -> int:
+        return int(self.tiers.max())
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas frame, best model first: tier, model."""
+        import pandas as pd
+
+        return pd.DataFrame({"tier": self.tiers[self.order], "model": [self.models[i] for i in self.order]})
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.tiers.astype(dtype or int)
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[Row]:
+        return rows_of(self.to_frame())
+
+    def __getitem__(self, model: str | int) -> Row:
+        place = model_index(self.models, model, "model")
+        return row_of(self.to_frame(), int(np.flatnonzero(self.order == place)[0]))
+
+    def __contains__(self, model: object) -> bool:
+        return model in self.models
+
+    def _foot(self) -> list[str]:
+        return [f"a tier ends above the first model that is separated from its leader: {self.rule}"]
+
+    def _record(self) -> dict[str, Any]:
+        return {"level": self.level, "rule": self.rule}
+
+    def __repr__(self) -> str:
+        return f"Tiers({self.n_tiers} of {len(self.models)} models at {percent(self.level)})"
 
 
 def separated(source: Ranked, level: float = 0.95) -> np.ndarray:
     """bool (L, L): ``out[i, j]`` where model i is above model j with confidence ``level``, in (0, 1).
 
-    `Replicates`: simultaneous intervals of all differences, so that all statements hold together with probability
-    ``level``. `Summary`: i is above j in a share of ``level`` of the replicates. `Posterior`: the probability that i is
-    better is ``level`` or more. `Result`: two-sided normal test of each difference, one pair at a time.
+    From simultaneous intervals of all differences, so that all statements hold together with probability ``level``. A
+    `Summary` has counts alone: there i is above j in a share of ``level`` of the replicates.
 
     `UnsupportedDataError` for a result without standard errors.
     """
     check_level(level)
-    if isinstance(source, Replicates):
+    if isinstance(source, Result | Replicates | Posterior):
         return source.difference_intervals(level, simultaneous=True).lower > 0
-    if isinstance(source, Study | Posterior):
+    if isinstance(source, Study):
         return source.superiority().above >= level
-    if isinstance(source, Result):
-        return source.difference_intervals(level).lower > 0
     raise UnsupportedDataError(f"tiers need a Result, Replicates or a Posterior, not {type(source).__name__}")
 
 
-def tiers(source: Ranked, level: float = 0.95) -> np.ndarray:
-    """int (L,): the tier of each model, 1 the best. A tier is everything down from its leader until the first model
-    that is separated from that leader."""
+def rule_of(source: Ranked) -> str:
+    """When two models are separated, in words."""
+    if isinstance(source, Result | Replicates | Posterior):
+        return "simultaneous intervals of all differences"
+    return "share of replicates, each pair"
+
+
+def tiers(source: Ranked, level: float = 0.95) -> Tiers:
+    """The tier of each model, 1 the best. A tier is everything down from its leader until the first model that is
+    separated from that leader.
+
+    >>> import jaxrank as jr
+    >>> table = jr.tiers(jr.fit(jr.Responses([[1] * 40, [1] * 36 + [0] * 4, [0] * 40], models=["ada", "bob", "cyd"])))
+    >>> table.groups
+    [('ada', 'bob'), ('cyd',)]
+    """
     above, order = separated(source, level), source.order
     out = np.zeros(len(order), int)
     leader, tier = order[0], 1
@@ -44,7 +116,7 @@ def tiers(source: Ranked, level: float = 0.95) -> np.ndarray:
         if above[leader, model]:
             leader, tier = model, tier + 1
         out[model] = tier
-    return out
+    return Tiers(source.models, out, order, level, rule_of(source))
 
 
 def inseparable(source: Ranked, level: float = 0.95) -> list[tuple[int, int]]:

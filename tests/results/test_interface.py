@@ -35,9 +35,10 @@ MAKE: dict[str, Any] = {
     "Convergence": lambda: jr.convergence(DATA, ["avg", "bayes"], n_replicates=40),
     "Pools": lambda: jr.model_pools(DATA, ["avg"], size=3, n_replicates=8),
     "Diagnosis": lambda: jr.diagnose(DATA),
+    "Tiers": lambda: jr.tiers(jr.fit(DATA)),
 }
 RANKINGS = ("Result", "Replicates", "Summary", "Posterior")
-WITHOUT_PLOTS = ("Pools", "Diagnosis")
+WITHOUT_PLOTS = ("Pools", "Diagnosis", "Tiers")
 
 
 @pytest.fixture(scope="module")
@@ -293,3 +294,36 @@ def test_an_unknown_option_names_the_one_that_was_meant(call: Any, options: dict
         call(DATA, "bayes", **options)
     with pytest.raises(OptionError, match="no option 'xyzzy'; its options are"):
         call(DATA, "bayes", xyzzy=1)
+
+
+def test_all_differences_at_once_and_tiers_by_one_rule() -> None:
+    """front-door B19: tiers had no names, and a fit and its replicates had different tests."""
+    fit, rep = jr.fit(DATA, "bayes"), jr.bootstrap(DATA, "bayes", n_replicates=400, scheme="questions_and_trials")
+    post = jr.posterior(DATA, "bayes", n_samples=400)
+    assert len({jr.tiers(source).rule for source in (fit, rep, post)}) == 1
+    for source in (fit, rep, post):
+        one, all_at_once = source.difference_intervals(), source.difference_intervals(simultaneous=True)
+        off = ~np.eye(4, dtype=bool)
+        assert np.all((all_at_once.upper - all_at_once.lower)[off] > (one.upper - one.lower)[off])
+        groups = jr.tiers(source).groups
+        assert [name for group in groups for name in group] == [source.models[i] for i in source.order]
+    # independent scores of one spread: the studentised range of three normal scores, 3.314 / sqrt(2) at 95 %
+    alike = jr.fit(np.tile([1, 0], (3, 20)), "bayes", dtype="float64")
+    _, high = alike.difference_intervals(simultaneous=True)
+    assert high[0, 1] / (alike.standard_errors[0] * np.sqrt(2)) == pytest.approx(3.314 / np.sqrt(2), rel=0.03)
+    assert jr.tiers(alike).groups == [alike.models]
+
+
+def test_the_command_line_writes_the_table_of_save(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """interface 3: ``fit --out x.json`` was a list of rows, ``Result.save`` a record with rows, csv without se."""
+    from jaxrank.cli.app import make_app
+
+    source = tmp_path / "data.csv"
+    lines = [f"{m},q{q},{t},{R[i, q, t]}" for i, m in enumerate(DATA.models) for q in range(12) for t in range(5)]
+    source.write_text("\n".join(["model,question,trial,score", *lines]), encoding="utf-8")
+    for suffix in (".csv", ".json"):
+        ours, theirs = tmp_path / f"ours{suffix}", tmp_path / f"theirs{suffix}"
+        make_app()(["fit", str(source), "-m", "bayes", "-o", str(theirs)], prog_name="jaxrank", standalone_mode=False)
+        jr.fit(jr.read(source), "bayes", dtype="float64").save(ours)
+        assert ours.read_bytes() == theirs.read_bytes()
+    capsys.readouterr()

@@ -138,11 +138,11 @@ def test_axes_of_the_user_are_used(sources: dict[str, Any]) -> None:
 def test_tiers_follow_from_separated_pairs(sources: dict[str, Any]) -> None:
     for name in ("Result", "Replicates", "Posterior"):
         source = sources[name]
-        above, tier = separated(source), jr.tiers(source)
+        above, tier = separated(source), jr.tiers(source).tiers
         assert not (above & above.T).any() and tier.min() == 1
         for first, last in inseparable(source):
             assert last > first
-    assert jr.tiers(sources["Result"])[0] == jr.tiers(sources["Result"])[1]  # the twins
+    assert jr.tiers(sources["Result"]).tiers[0] == jr.tiers(sources["Result"]).tiers[1]  # the twins
 
 
 def test_spread_keeps_order_and_gaps() -> None:

@@ -31,13 +31,13 @@ def tiers(
     difference diagram on its side) join models of which no two are separated. **source**, **level**: as in
     `jaxrank.results.tiers.separated`. **top**: draw only the best ones. The frame has columns tier, rank, model, score.
     """
-    from jaxrank.results.tiers import inseparable, separated
+    from jaxrank.results.tiers import inseparable, rule_of, separated
     from jaxrank.results.tiers import tiers as tiers_of
 
     view = view_of(source, level)
     above = separated(source, level)
     frame = view.frame[["rank", "model", "score"]].copy()
-    frame.insert(0, "tier", tiers_of(source, level)[source.order])
+    frame.insert(0, "tier", tiers_of(source, level).tiers[source.order])
     stretches = [s for s in inseparable(source, level) if not top or s[0] < top]
     shown = frame.head(top) if top else frame
     names = list(shown["model"])
@@ -53,7 +53,7 @@ def tiers(
     n_pairs = len(above) * (len(above) - 1) // 2
     n_tiers = int(shown["tier"].max())
     note = (
-        f"{view.size}; {int(above.sum()):,} of {n_pairs:,} pairs separated at {percent(level)} ({_rule(source)}); "
+        f"{view.size}; {int(above.sum()):,} of {n_pairs:,} pairs separated at {percent(level)} ({rule_of(source)}); "
         "bars at the right join models that are not"
     )
     write_caption(ax, f"{n_tiers} tier{'s' if n_tiers > 1 else ''} by {view.method}", note)
@@ -70,15 +70,3 @@ def _bars(ax: Any, stretches: list[tuple[int, int]], n_rows: int) -> None:
         place = ax.get_yaxis_transform() + shifted(0.1 + 0.09 * lane, 0, ax.figure.dpi_scale_trans)
         rows = [first - 0.25, min(last, n_rows - 1) + 0.25]
         ax.plot([1, 1], rows, transform=place, clip_on=False, color="#7F7F7F", linewidth=2.5)
-
-
-def _rule(source: Any) -> str:
-    from jaxrank.results.fit import Result
-    from jaxrank.results.posterior import Posterior
-    from jaxrank.results.replicates import Replicates
-
-    if isinstance(source, Replicates):
-        return "simultaneous intervals of all differences"
-    if isinstance(source, Posterior):
-        return "posterior probability of each pair"
-    return "normal test of each pair" if isinstance(source, Result) else "share of replicates, each pair"
