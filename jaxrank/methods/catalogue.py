@@ -7,6 +7,7 @@ import difflib
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,9 +44,26 @@ def entry(name: str) -> Entry:
     """The entry of an identifier; `UnknownMethodError` with the nearest identifiers where there is none."""
     if name in entries():
         return entries()[name]
-    near = difflib.get_close_matches(name, entries(), n=3)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("^", "_hat_")).strip("_")
+    spoken = next((meant for word, meant in SPOKEN.items() if re.fullmatch(word, plain)), ())
+    near = [plain] if plain in entries() else list(spoken) or difflib.get_close_matches(plain, entries(), n=3)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
     raise UnknownMethodError(f"unknown method {name!r}{hint} jaxrank.catalogue() lists all {len(entries())}")
+
+
+SPOKEN = {
+    "bt|bradleyterry": ("bradley_terry", "bradley_terry_map"),
+    "acc|accuracy|mean|average|win_rate|winrate": ("avg",),
+    r"pass_(at_)?\d+|pass_k": ("pass_at_k",),
+    r"pass_hat_\d+": ("pass_hat_k",),
+    "bayes_n|bayes_at_n|default": ("bayes",),
+    "irt|1pl": ("rasch_map", "rasch_mml"),
+    "2pl": ("rasch_2pl_map", "mml_2pl"),
+    "3pl": ("mml_3pl",),
+    "pl": ("plackett_luce", "plackett_luce_map"),
+    "davidson": ("bradley_terry_davidson", "bradley_terry_davidson_map"),
+}
+"""What methods are called in speech, as patterns without capitals and signs, and the identifiers that are meant."""
 
 
 def make(method: str | Ranker, **options: Any) -> Ranker:

@@ -14,6 +14,8 @@ import pytest
 import typer.main
 
 from jaxrank.cli.app import make_app
+from jaxrank.errors import UnknownMethodError
+from jaxrank.methods import catalogue
 
 LETTERS = {"-m": "--method", "-o": "--output", "-s": "--set", "-B": "--replicates", "-h": "--help"}
 NOT_HERE = (
@@ -225,6 +227,18 @@ def test_an_unknown_method_is_answered_for_the_command_line(run: Run, tmp_path: 
         _, _, err = run(command, file, "-m", "bradly_terry")
         assert "did you mean 'bradley_terry'" in err, (command, err)
         assert "`jaxrank list` shows all" in err and "jaxrank.catalogue" not in err, (command, err)
+
+
+def test_what_methods_are_called_in_speech_is_understood() -> None:
+    """front-door B8: "bt", "accuracy", "pass@1", "pass^4", "irt" had no suggestion."""
+    assert {name for meant in catalogue.SPOKEN.values() for name in meant} <= set(catalogue.catalogue())
+    said = {"bt": "bradley_terry", "Accuracy": "avg", "mean": "avg", "pass@1": "pass_at_k", "pass^4": "pass_hat_k"}
+    said |= {"irt": "rasch_map", "bradley-terry": "bradley_terry", "Pass@k": "pass_at_k", "davidson": "davidson"}
+    for word, meant in said.items():
+        with pytest.raises(UnknownMethodError, match=f"did you mean '\\w*{meant}"):
+            catalogue.entry(word)
+    with pytest.raises(UnknownMethodError, match=r"'zzz'\. jaxrank\.catalogue"):
+        catalogue.entry("zzz")
 
 
 @pytest.mark.parametrize(
