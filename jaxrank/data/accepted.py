@@ -20,8 +20,8 @@ class Frame(Protocol):
     def columns(self) -> Any: ...
 
 
-DataLike: TypeAlias = Data | npt.ArrayLike | Frame | Mapping[str, Any]
-"""Data, or what they are made of: an array (L, M) or (L, M, N), nested lists, or a data frame."""
+DataLike: TypeAlias = Data | npt.ArrayLike | Frame | Mapping[str, Any] | os.PathLike[str]
+"""Data, or what they are made of: an array (L, M) or (L, M, N), nested lists, a data frame, or a file of results."""
 
 Seed: TypeAlias = int | np.integer[Any] | jax.Array
 """An integer or a JAX key."""

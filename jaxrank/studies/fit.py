@@ -20,7 +20,7 @@ from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.kind import Data
 from jaxrank.data.placement import spread
 from jaxrank.data.rankings import Rankings
-from jaxrank.data.readers import from_frame, is_frame
+from jaxrank.data.readers import from_frame, is_frame, read
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts, Pairs
 from jaxrank.errors import (
@@ -65,7 +65,8 @@ def fit(
 ) -> Result:
     """Rank models by one method.
 
-    **data**: R as an array (L, M) or (L, M, N), `Responses`, a data frame in long form, or `Comparisons`.
+    **data**: R as an array (L, M) or (L, M, N), `Responses`, a data frame in long form, the name of a file of results,
+    or `Comparisons`.
     **method**: an identifier of `catalogue` or a ranker. **options**: fields of the method, such as ``k=4``.
     **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
     **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.
@@ -131,12 +132,26 @@ def read_statistic(ranker: Ranker, data: Data, pairing: str = "aligned") -> Any:
 def as_data(data: DataLike) -> Responses | Comparisons | Rankings:
     """Anything that the public calls accept, as `Responses`, `Comparisons` or `Rankings`, with at least two models."""
     if not isinstance(data, Responses | Comparisons | Rankings):
-        data = from_frame(data) if is_frame(data) else Responses(data)
+        data = _read(data)
     if len(data.models) < 2:
         raise DataError(
             "R has one model; a ranking needs at least two models (for the metrics of one model use jaxrank.evaluation)"
         )
     return data
+
+
+def _read(data: DataLike) -> Responses | Comparisons:
+    """A file, a data frame in long form, or an array."""
+    if isinstance(data, str | os.PathLike):
+        return read(data)
+    if not is_frame(data):
+        return Responses(data)
+    try:
+        return from_frame(data)
+    except DataError as error:
+        if "=..." not in str(error):
+            raise
+        raise DataError(f"{error} Name columns in jr.from_frame(frame, model=...), and pass what it returns.") from None
 
 
 def prepare(method: Method, data: Data, R0: npt.ArrayLike | None, options: dict[str, Any]) -> Ranker:

@@ -33,6 +33,11 @@ def reading(path: Path) -> Iterator[None]:
         raise DataError(f"{path} cannot be read: {why}") from None
 
 
+def packing(magic: bytes) -> str | None:
+    """How a file that begins with these four bytes is packed; None where it is not."""
+    return "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
+
+
 class Stream(io.RawIOBase):
     """The bytes of a file, unpacked where it is packed. ``lines`` counts the line feeds that have passed."""
 
@@ -41,16 +46,15 @@ class Stream(io.RawIOBase):
         self.lines = 0
         self._total = 0
         self._file = path.open("rb")
-        magic = self._file.peek(4)[:4]
-        self._packed = True
-        if magic[:2] == b"\x1f\x8b":
-            self._bytes: Any = gzip.GzipFile(fileobj=self._file)
-        elif magic == b"\x28\xb5\x2f\xfd":
+        packed = packing(self._file.peek(4)[:4])
+        self._packed = packed is not None
+        self._bytes: Any = self._file
+        if packed == "gzip":
+            self._bytes = gzip.GzipFile(fileobj=self._file)
+        elif packed == "zstd":
             import pyarrow as pa
 
             self._bytes = pa.CompressedInputStream(self._file, "zstd")
-        else:
-            self._bytes, self._packed = self._file, False
 
     def readable(self) -> bool:
         return True
@@ -78,6 +82,10 @@ def open_bytes(path: Path) -> io.BufferedReader:
 
 def open_text(path: Path) -> IO[str]:
     """The same as UTF-8 text, line by line; a byte order mark is left out."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if packing(magic) is None:
+        return path.open("rt", encoding="utf-8-sig", newline="\n")  # twice as fast as lines through a `Stream`
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="\n")
 
 

@@ -53,11 +53,9 @@ def from_frame(
         else _plain_columns(frame, options.pick)
     )
     rows = len(next(iter(columns.values())).codes)
-    return options.build(columns, notes=[f"read {rows} rows of a data frame: {_roles(columns)}"])
-
-
-def _roles(columns: Mapping[str, Column]) -> str:
-    return "columns " + ", ".join(columns)
+    names = map(str, frame if isinstance(frame, Mapping) else getattr(frame, "columns", []))
+    notes = [f"read {rows} rows of a data frame: columns {', '.join(columns)}", *options.unread(names, list(columns))]
+    return options.build(columns, notes=notes)
 
 
 def _arrow_columns(frame: Any, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:

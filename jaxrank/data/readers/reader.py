@@ -158,6 +158,10 @@ def select(paths: list[Path], format: str | None, given: Any) -> tuple[list[Sour
     files = [Source(path) for path in paths]
     searched = not isinstance(given, str | os.PathLike) or len(paths) > 1 or paths[0] != Path(given)
     kinds = [_kind(file, format, searched) for file in files]
+    if searched and format is None:
+        # Notes in plain text lie beside results in many folders; alone they may be tables.
+        texts = [suffixes_of(file.path)[1] == ".txt" for file in files]
+        kinds = [None if text and not all(texts) else kind for text, kind in zip(texts, kinds, strict=True)]
     tables = [k for k, kind in enumerate(kinds) if kind not in (None, COMPANION)]
     if searched and any(kind in BY_NAME for kind in kinds):
         keep = [k for k, kind in enumerate(kinds) if kind in BY_NAME]
@@ -199,7 +203,13 @@ def _kind(file: Source, format: str | None, searched: bool) -> str | None:
 
 
 def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Responses | Comparisons:
-    parts = [TABLES[k](p, lambda names, p=p: options.pick(names, f"{p}: ")) for p, k in zip(paths, kinds, strict=True)]
+    available: dict[str, None] = {}
+
+    def pick(names: Sequence[str], path: Path) -> list[str]:
+        available.update(dict.fromkeys(names))
+        return options.pick(names, f"{path}: ")
+
+    parts = [TABLES[k](p, lambda names, p=p: pick(names, p)) for p, k in zip(paths, kinds, strict=True)]
     lengths = [len(next(iter(part.values())).codes) for part in parts]
     first = list(parts[0])
     for p, part in zip(paths[1:], parts[1:], strict=True):
@@ -208,6 +218,7 @@ def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Respo
     columns = {name: concatenate([list(part.values())[k] for part in parts]) for k, name in enumerate(first)}
     named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     notes = [f"read {sum(lengths)} rows of {named} ({kinds[0]}): columns {', '.join(first)}"]
+    notes += options.unread(available, first)
     if len(paths) == 1:
         return options.build(columns, notes=notes, where=f"{paths[0]}: ")
     ends = np.cumsum(lengths)

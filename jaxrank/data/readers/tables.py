@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxrank.data.comparisons import Comparisons
@@ -66,6 +66,11 @@ class Options:
                 f"{where}one column cannot play two roles: model, question, score, trial = {', '.join(picked)}"
             )
         return picked
+
+    def unread(self, available: Iterable[str], picked: Sequence[str]) -> list[str]:
+        """A note on a column of counts that a table of trials has: nothing reads it."""
+        counts = [c for c in available if c.strip().lower() in battles.COUNT and c not in picked]
+        return [f"column {counts[0]!r} is not read: each row is one trial"] if counts else []
 
     def _roles(self, available: Sequence[str], where: str = "") -> battles.Roles | None:
         if self._long():

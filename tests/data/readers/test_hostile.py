@@ -360,6 +360,36 @@ def test_wide_tables_are_told_what_they_are(tmp_path):
         jr.from_frame({"question": ["q"], "ada": [1], "bob": [0]})
 
 
+def test_a_count_of_trials_is_said_to_be_unread(tmp_path):
+    text = "model,question,score,count\na,q,1,90\nb,q,0,10\n"
+    said = "column 'count' is not read: each row is one trial"
+    assert said in read(write(tmp_path / "r.csv", text)).notes
+    assert said in jr.from_frame({"model": ["a"], "question": ["q"], "score": [1], "count": [3]}).notes
+
+
+def test_notes_in_plain_text_beside_results_are_left_out(tmp_path):
+    """interface, section 2: a .txt file in a folder of results stopped the reading."""
+    write(tmp_path / "r.csv", TABLE)
+    write(tmp_path / "README.txt", "What this is.\n")
+    r = read(tmp_path)
+    assert r.shape == (2, 2, 1)
+    assert any("README.txt" in note for note in r.notes)
+    (tmp_path / "r.csv").rename(tmp_path / "README.txt")
+    assert read(tmp_path).shape == (2, 2, 1)
+
+
+def test_a_file_can_be_ranked_by_its_name(tmp_path):
+    """front-door B6 and B7: a path is read; a frame whose columns have other names is told where to name them."""
+    path = write(tmp_path / "r.csv", TABLE)
+    np.testing.assert_array_equal(jr.fit(path, "avg").scores, jr.fit(str(path), "avg").scores)
+    with pytest.raises(DataError, match="there is no file"):
+        jr.fit("nowhere.csv")
+    with pytest.raises(DataError, match=r"no model column.*jr\.from_frame\(frame, model="):
+        jr.fit({"m": ["a", "b"], "question": ["q", "q"], "score": [1, 0]})
+    named = jr.from_frame({"llm": ["a", "b"], "problem_id": ["q", "q"], "passed": [True, False]})
+    assert named.models == ("a", "b")
+
+
 # At random
 
 
