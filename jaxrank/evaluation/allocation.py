@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jaxrank.errors import OptionError
-from jaxrank.evaluation.estimates import read
+from jaxrank.evaluation.estimates import data_of, read, weights_size
+from jaxrank.models.options import check_count
 
 
 def next_trials(
@@ -26,16 +27,15 @@ def next_trials(
     count as that uncertainty, so that a chance tie does not swallow the budget. Within a model every trial goes where
     it lowers the expected posterior variance most: by variance / (T + 1) of the question's Dirichlet of total T.
     """
-    if budget < 0 or budget != int(budget):
-        raise OptionError(f"budget={budget} must be a whole number of trials, 0 or more")
-    cells = read(getattr(R, "data", R), R0, 1.0, None if w is None else np.size(w))
+    check_count("budget", budget, 0)
+    cells = read(data_of(R), R0, 1.0, weights_size(w))
     nu = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)
     weights = np.asarray(cells.stat.levels if w is None else w, float)
     n_models, n_questions = nu.shape[:2]
     if n_models < 2:
         raise OptionError("R has one model; there is no order to settle")
-    if top is not None and not 1 <= top < n_models:
-        raise OptionError(f"top={top} must be at least 1 and below the number of models ({n_models})")
+    if top is not None:
+        check_count("top", top, 1, n_models - 1)
     total = nu.sum(-1)
     mean = nu @ weights / total
     variance = (nu @ weights**2 / total - mean**2) / (total + 1)

@@ -11,8 +11,8 @@ from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.names import model_index
-from jaxrank.errors import OptionError
-from jaxrank.evaluation.estimates import read
+from jaxrank.evaluation.estimates import data_of, read, weights_size
+from jaxrank.models.options import check_choice, check_count, check_number
 from jaxrank.numerics.separation import standardised
 
 
@@ -44,15 +44,16 @@ def rank_with_intervals(
     confidence, in [0.5, 1).
     **ties**: "leader": a group is everything down from its best member until the first model that is separated from
     that member. "adjacent" (as published): neighbours in the order that are not separated are in one group, which can
-    chain models that are far apart into one rank.
+    chain models that are far apart into one rank. A model whose score or deviation is NaN has rank 0, none.
 
     >>> from jaxrank import evaluation
     >>> evaluation.rank_with_intervals([0.8, 0.7, 0.5], [0.05, 0.05, 0.05]).tolist()
     [1, 1, 3]
     """
-    if ties not in ("leader", "adjacent"):
-        raise OptionError(f'ties={ties!r}; it must be "leader" or "adjacent"')
+    check_choice("ties", ties, ("leader", "adjacent"))
     mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
+    unknown = jnp.isnan(mu) | jnp.isnan(sigma)
+    mu = jnp.where(unknown, -jnp.inf, mu)  # last in the order, and without a rank
     order = jnp.argsort(-mu, axis=-1, stable=True)
     best, spread = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
     limit = ndtri(jnp.asarray(_one_sided(level), mu.dtype))
@@ -67,7 +68,7 @@ def rank_with_intervals(
     first = jnp.zeros(mu.shape[:-1], jnp.int32)
     _, ranks = jax.lax.scan(place, first, jnp.arange(mu.shape[-1], dtype=jnp.int32))
     ranks = jnp.moveaxis(ranks, 0, -1)
-    return jnp.take_along_axis(ranks, jnp.argsort(order, axis=-1), axis=-1)
+    return jnp.where(unknown, 0, jnp.take_along_axis(ranks, jnp.argsort(order, axis=-1), axis=-1))
 
 
 def _floats(*arrays: Any) -> tuple[Array, ...]:
@@ -83,14 +84,17 @@ def trials_needed(
     **R**: whatever `jaxrank.evaluation.bayes` reads, or a result of ``jaxrank.fit``.  **pair**: two models, by index or
     name.  **z**: 1.645 for 95 %, 1.96 for 97.5 % one-sided confidence.  **R0**: prior outcomes that stay as they are.
     Rates of a question are the observed shares. z grows as the square root of the number of trials; the exact smallest
-    N is found, and None returned where the rates give equal scores (or more than ``most`` trials are needed).
+    N is found, and None returned where the rates give equal scores (or more than ``most`` trials are needed). Separated
+    means in the direction of the rates: a prior that orders the two the other way has to be outweighed first.
 
     >>> from jaxrank import evaluation
     >>> evaluation.trials_needed([[[1, 1], [1, 0]], [[1, 0], [0, 0]]], (0, 1))
     4
     """
-    data = getattr(R, "data", R)
-    cells = read(data, R0, 1.0, None if w is None else np.size(w))
+    check_number("z", z, above=0)
+    check_count("most", most)
+    data = data_of(R)
+    cells = read(data, R0, 1.0, weights_size(w))
     counts = np.asarray(cells.stat.categories, float)
     n = counts.sum(-1, keepdims=True)
     uniform = np.full(counts.shape, 1 / counts.shape[-1])
@@ -100,13 +104,15 @@ def trials_needed(
     names = getattr(data, "models", tuple(f"model {i}" for i in range(len(counts))))
     i, j = (model_index(names, m, "pair") for m in pair)
 
+    direction = np.sign(np.mean((rates[i] - rates[j]) @ weights))
+
     def separated(trials: int) -> bool:
         nu = prior[[i, j]] + trials * rates[[i, j]]
         total = nu.sum(-1)
         mean = nu @ weights / total
         variance = (nu @ weights**2 / total - mean**2) / (total + 1)
         spread = np.sqrt(variance.sum()) / counts.shape[1]
-        return bool(abs(mean[0].mean() - mean[1].mean()) >= z * spread > 0)
+        return bool((mean[0].mean() - mean[1].mean()) * direction >= z * spread > 0)
 
     high = 1
     while not separated(high):
@@ -137,11 +143,10 @@ def stopping_rule(mu: Any, sigma: Any, *, level: float = 0.95, width: float = 0.
     lies within [-width, width]. **top**: only the border between the best ``top`` models and the rest matters.
     Looking after every trial makes an early stop by chance likelier than 1 - level; look seldom or ask for more.
     """
-    if width < 0:
-        raise OptionError(f"width={width} must be 0 or more, on the scale of the scores")
+    check_number("width", width, 0)
     mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
-    if top is not None and not 1 <= top < mu.shape[-1]:
-        raise OptionError(f"top={top} must be at least 1 and below the number of models ({mu.shape[-1]})")
+    if top is not None:
+        check_count("top", top, 1, mu.shape[-1] - 1)
     z = ndtri(jnp.asarray(_one_sided(level), mu.dtype))
     order = jnp.argsort(-mu, axis=-1, stable=True)
     m, s = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
@@ -155,6 +160,5 @@ def stopping_rule(mu: Any, sigma: Any, *, level: float = 0.95, width: float = 0.
 
 
 def _one_sided(level: float) -> float:
-    if not 0.5 <= float(level) < 1:
-        raise OptionError(f"level={level}; a one-sided confidence must be in [0.5, 1), for example 0.95")
+    check_number("level", level, 0.5, below=1)
     return float(level)

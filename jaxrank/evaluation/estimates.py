@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import DataError, OptionError
+from jaxrank.models.options import check_number
 from jaxrank.numerics.dirichlet import prior_counts
 from jaxrank.numerics.interval import Interval, check_level, percent
 
@@ -54,17 +55,30 @@ class Cells(eqx.Module):
     questions: tuple[str, ...] | None = eqx.field(static=True)
 
 
+def data_of(R: Any) -> Any:
+    """What a function that takes results too should read: the data of a result of ``jaxrank.fit``, else R as it is.
+    NumPy and JAX arrays have a ``data`` of their own, which is neither."""
+    data = getattr(R, "data", None)
+    return data if isinstance(data, Responses | Counts) else R
+
+
 def read(R: Any, R0: Any, strength: Any, n_categories: int | None = None) -> Cells:
     """Counts and prior counts of R: an array (M, N) of one model or (L, M, N), `Responses`, or `Counts`.
 
-    Traced arrays are taken as checked: whole numbers 0..C with C = n_categories - 1 (1 if None), -1 or NaN missing.
+    Traced arrays are taken as checked: whole numbers 0..C with C = n_categories - 1, -1 or NaN missing. How many
+    categories they have is not known from their values, so that ``n_categories`` must say it.
     """
     single, questions = False, None
     if isinstance(R, Counts):
         stat = R
     elif isinstance(R, Tracer):
+        if n_categories is None:
+            raise OptionError(
+                "w is needed inside jit and vmap, where the categories of R are not known: give one weight for each, "
+                "such as w=(0, 1) for right and wrong"
+            )
         single = R.ndim == 2
-        stat = _traced_counts(R[None] if single else R, n_categories or 2)
+        stat = _traced_counts(R[None] if single else R, n_categories)
     else:
         if not isinstance(R, Responses):
             single = (_depth(R) if isinstance(R, list | tuple) else np.ndim(R)) == 2
@@ -82,12 +96,19 @@ def read(R: Any, R0: Any, strength: Any, n_categories: int | None = None) -> Cel
     return Cells(stat, _prior(R0, strength, stat, single), single, questions)
 
 
+def weights_size(w: Any) -> int | None:
+    """The number of categories that weights are given for."""
+    if w is None:
+        return None
+    check_number("w", w, ndim=1)
+    return int(np.size(w))
+
+
 def _prior(R0: Any, strength: Any, stat: Counts, single: bool) -> Array:
     n_models, n_questions, n_categories = stat.categories.shape
     if R0 is None:
         return jnp.zeros((1, n_questions, n_categories), stat.categories.dtype)
-    if not isinstance(strength, Tracer) and not 0 <= float(strength) <= 1:
-        raise OptionError(f"strength={strength} must be in [0, 1]: 0 ignores R0, 1 counts it like the trials")
+    check_number("strength", strength, 0, 1)
     if single and np.ndim(R0) == 3 and np.shape(R0)[0] != 1:
         raise DataError(f"R0 has shape {np.shape(R0)}, but R is the data of one model; R0 must be (questions, D)")
     counts = prior_counts(R0, n_models=n_models, n_questions=n_questions, n_categories=n_categories)

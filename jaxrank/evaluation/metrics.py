@@ -36,7 +36,8 @@ from jaxrank.evaluation.beta_moments import (
     threshold_weights,
     weighted_moments,
 )
-from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions, read
+from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions, read, weights_size
+from jaxrank.models.options import check_choice, check_count, check_number
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.dirichlet import dirichlet_moments
 from jaxrank.numerics.precision import precision
@@ -64,11 +65,11 @@ def bayes(
     [0.5, 0.126, 0.253, 0.747]
     """
     with precision(dtype):
-        cells = read(R, R0, strength, None if w is None else np.size(w))
+        cells = read(R, R0, strength, weights_size(w))
         weights = cells.stat.levels if w is None else jnp.asarray(w, cells.stat.levels.dtype)
         mean, sd = _bayes_moments(cells.stat, cells.prior, weights)
         normal = interval_estimate(cells, mean, mean, sd, level, (jnp.min(weights), jnp.max(weights)))
-        if _is_exact(method):
+        if _is_exact(method, n_draws, seed):
             return exact.dirichlet_interval(cells, normal, weights, level, n_draws, seed)
         return normal
 
@@ -88,11 +89,11 @@ def avg(
     Source: hariri2026dont, section 2.4. With a uniform prior Bayes@N is this score drawn towards the mean weight.
     """
     with precision(dtype):
-        cells = read(R, None, 1.0, None if w is None else np.size(w))
+        cells = read(R, None, 1.0, weights_size(w))
         weights = cells.stat.levels if w is None else jnp.asarray(w, cells.stat.levels.dtype)
         mean, sd = _avg_moments(cells.stat, weights)
         normal = interval_estimate(cells, mean, mean, sd, level, (jnp.min(weights), jnp.max(weights)))
-        if _is_exact(method):
+        if _is_exact(method, n_draws, seed):
             return exact.stretched_interval(cells, normal, weights, level, n_draws, seed)
         return normal
 
@@ -121,8 +122,7 @@ def pass_hat_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estima
 
 def g_pass_at_k_tau(R: Any, k: int, tau: float, *, level: float = 0.95, **options: Any) -> Estimate:
     """G-Pass@k_tau: chance that at least max(1, ceil(tau k)) of k tries succeed [liu2025]. Options as `pass_at_k`."""
-    if not 0 <= tau <= 1:
-        raise OptionError(f"tau={tau} is not a share of the k tries; it must be in [0, 1]")
+    check_number("tau", tau, 0, 1)
     product = float(tau) * _whole(k)
     return _tries(R, k, level, "threshold", max(1, int(np.ceil(product * (1 - 4 * np.finfo(float).eps)))), **options)
 
@@ -149,7 +149,7 @@ def _tries(
 ) -> Estimate:
     k = _whole(k)
     with precision(dtype):
-        cells = read(R, R0, strength)
+        cells = read(R, R0, strength, 2 if isinstance(R, Tracer) else None)
         if cells.stat.categories.shape[-1] != 2:
             raise UnsupportedDataError(
                 "the Pass@k family is defined for outcomes 0 and 1; "
@@ -166,23 +166,25 @@ def _tries(
         point, mean, sd = _tries_moments(cells.stat, cells.prior, kind, *numbers, polynomial)
         top = 2 / k * (k - -(-k // 2)) if kind == "excess" else 1.0
         normal = interval_estimate(cells, point, mean, sd, level, (0.0, top))
-        if _is_exact(method):
+        if _is_exact(method, n_draws, seed):
             return exact.beta_interval(
                 cells, normal, partial(exact.CURVES[kind], k=k, needed=needed), level, n_draws, seed
             )
         return normal
 
 
-def clustered_error(R: Any) -> Array:
+def clustered_error(R: Any, w: Any = None) -> Array:
     """Standard error of the mean outcome when the questions are a sample: sd of the question means / sqrt(M).
 
     The deviations of `avg` and `bayes` are about these questions; this one is about questions like them, and is what
-    evaluation harnesses report. A question without trials is left out. NaN with fewer than two questions.
+    evaluation harnesses report. **w**: as in `bayes`. A question without trials is left out. NaN with fewer than two
+    questions.
     """
-    cells = read(R, None, 1.0)
+    cells = read(R, None, 1.0, weights_size(w))
     stat = cells.stat
+    weights = stat.levels if w is None else jnp.asarray(w, stat.levels.dtype)
     n = stat.trials
-    means = jnp.sum(stat.categories * stat.levels[None, None], axis=-1) / jnp.where(n > 0, n, 1)
+    means = jnp.sum(stat.categories * weights[None, None], axis=-1) / jnp.where(n > 0, n, 1)
     size = jnp.sum(stat.observed, axis=-1)
     centre = jnp.sum(stat.observed * means, axis=-1) / size
     squares = jnp.sum(stat.observed * jnp.square(means - centre[:, None]), axis=-1)
@@ -231,8 +233,9 @@ def _tries_moments(
 
 
 def _whole(k: Any) -> int:
-    if isinstance(k, Tracer) or np.ndim(k) != 0 or k != int(k) or k < 1:
-        raise OptionError(f"k={k} is not a number of tries; it must be a whole number of 1 or more")
+    if isinstance(k, Tracer):
+        raise OptionError("k is a number of tries, which must be known inside jit and vmap too")
+    check_number("k", k, 1, whole=True)
     return int(k)
 
 
@@ -250,7 +253,8 @@ def _check_trials(cells: Cells, k: int) -> None:
         )
 
 
-def _is_exact(method: str) -> bool:
-    if method not in ("normal", "exact"):
-        raise OptionError(f'method={method!r}; it must be "normal" or "exact"')
+def _is_exact(method: str, n_draws: int, seed: int) -> bool:
+    check_count("n_draws", n_draws, 2)
+    check_count("seed", seed, 0, 2**63 - 1)
+    check_choice("method", method, ("normal", "exact"))
     return method == "exact"

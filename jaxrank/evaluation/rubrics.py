@@ -11,15 +11,17 @@ Category 0 is invalid. Sources: hariri2026ranking, table 20 (eight weighted sche
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.evaluation.estimates import Estimate
 from jaxrank.evaluation.metrics import bayes
 from jaxrank.evaluation.signals import Predicates, Signals
+from jaxrank.models.options import check_flag
 
 Rule = Callable[[Predicates], Sequence[np.ndarray]]
 
@@ -48,18 +50,38 @@ class Schema:
             )
 
     def categories(self, signals: Signals, pooled: bool = True) -> np.ndarray:
-        """int (L, M, N): the category of every attempt, -1 where it is missing."""
+        """int (L, M, N): the category of every attempt, -1 where a signal that the schema reads is missing.
+
+        Warns where an attempt has some of these signals and not others.
+        """
+        check_flag("pooled", pooled)
         p = Predicates(signals, pooled)
         out = np.zeros(signals.shape, int)
-        free = p.observed & ~(getattr(p, self.invalid) if self.invalid else False)
+        invalid = getattr(p, self.invalid) if self.invalid else np.zeros(signals.shape, bool)
         chosen = self.rule(p)
+        observed = p.observed
+        self._warn(p, observed)
+        free = observed & ~invalid
         if len(chosen) != len(self.labels):
             raise OptionError(f"schema {self.name!r} names {len(self.labels)} categories; its rule gives {len(chosen)}")
         for c, holds in enumerate(chosen, 1):
             here = free & holds
             out[here] = c
             free &= ~here
-        return np.where(p.observed, out, -1)
+        return np.where(observed, out, -1)
+
+    def _warn(self, p: Predicates, observed: np.ndarray) -> None:
+        absent = {name: np.isnan(p[name]) for name in sorted(p.read)}
+        partly = {name: int((hole & p.attempted).sum()) for name, hole in absent.items()}
+        holes = [f"{name} of {n}" for name, n in partly.items() if n]
+        if holes:
+            n_partly = int((~observed & p.attempted).sum())
+            warnings.warn(
+                f"schema {self.name!r}: {n_partly} attempts have some of the signals that it reads and not others "
+                f"(no {', '.join(holes)}); they count as missing",
+                JaxrankWarning,
+                stacklevel=4,
+            )
 
 
 def evaluate(
@@ -114,6 +136,10 @@ def _confidence(p: Predicates) -> tuple[np.ndarray, np.ndarray]:
 
 def _results(p: Predicates) -> tuple[np.ndarray, np.ndarray]:
     return p.wrong, p.correct
+
+
+def _by_confidence(p: Predicates) -> list[np.ndarray]:
+    return [p.wrong & p.high_conf, p.wrong, p.correct]
 
 
 def _confident_errors(p: Predicates) -> list[np.ndarray]:
@@ -189,7 +215,7 @@ _VERDICTS = ("irrelevant", "wrong by the verifier", "correct by the verifier")
 SCHEMES: dict[str, Schema] = {
     s.name: s
     for s in (
-        Schema("conservative", _CONFIDENT, _confident_errors, (0, -0.10, 0.05, 1)),
+        Schema("conservative", _CONFIDENT, _by_confidence, (0, -0.10, 0.05, 1)),
         Schema("efficiency_adjusted", _LENGTHS, _by_length, (0, 0.10, 0.07, 0.03, 1, 0.92, 0.85)),
         Schema("format_aware", _BOXES, _by_box, (0, 0.10, 0.05, 0.90, 1)),
         Schema("balanced", _COMPOSITE, _box_and_confidence, (0, 0.10, 0.06, -0.02, 0.90, 0.95, 0.97, 1)),

@@ -93,12 +93,14 @@ class Predicates:
     def __init__(self, signals: Signals, pooled: bool = True) -> None:
         self.signals = signals
         self.pooled = pooled
+        self.read: set[str] = set()  # signals that were asked for so far
 
     def __getitem__(self, name: str) -> np.ndarray:
         """A signal by its name; `DataError` where the schema needs one that was not given."""
         value = getattr(self.signals, name)
         if value is None:
             raise DataError(f"this schema needs the signal {name}, which was not given")
+        self.read.add(name)
         return value
 
     def percentile(self, values: np.ndarray, q: float, where: np.ndarray | None = None) -> np.ndarray:
@@ -112,19 +114,25 @@ class Predicates:
 
     @property
     def observed(self) -> np.ndarray:
-        given = [v for v in vars(self.signals).values() if v is not None]
-        return ~np.isnan(given[0])
+        """Attempts of which every signal that was asked for so far is known."""
+        asked = self.read or {next(n for n, v in vars(self.signals).items() if v is not None)}
+        return np.all([~np.isnan(getattr(self.signals, name)) for name in asked], axis=0)
+
+    @property
+    def attempted(self) -> np.ndarray:
+        """Attempts of which any signal is known."""
+        return np.any([~np.isnan(v) for v in vars(self.signals).values() if v is not None], axis=0)
 
     @property
     def repeated(self) -> np.ndarray:
-        value = self.signals.repeated_pattern
-        return np.zeros(self.signals.shape, bool) if value is None else value >= 0.5
+        if self.signals.repeated_pattern is None:
+            return np.zeros(self.signals.shape, bool)
+        return self["repeated_pattern"] >= 0.5
 
     @property
     def invalid(self) -> np.ndarray:
-        """Repeated, or irrelevant to the verifier (signals that are unknown invalidate nothing)."""
-        irrelevant = self.signals.compass_C
-        return self.repeated if irrelevant is None else self.repeated | (irrelevant >= 0.5)
+        """Repeated, or irrelevant to the verifier (signals that were not given invalidate nothing)."""
+        return self.repeated if self.signals.compass_C is None else self.repeated | (self["compass_C"] >= 0.5)
 
     @property
     def correct(self) -> np.ndarray:

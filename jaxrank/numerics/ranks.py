@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
@@ -83,7 +84,8 @@ def kendall_tau(a: Any, b: Any) -> Array:
 
 
 def spearman(a: Any, b: Any) -> Array:
-    """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant."""
+    """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant or
+    holds NaN."""
     x, y = jnp.broadcast_arrays(_centred_ranks(a), _centred_ranks(b))
     dot = lambda u, v: jnp.sum(u * v, axis=-1)
     return _bounded(dot(x, y), dot(x, x), dot(y, y))
@@ -106,9 +108,13 @@ def weighted_tau(a: Any, b: Any) -> Array:
 
 
 def top_k_overlap(a: Any, b: Any, k: int) -> Array:
-    """Share of the top k of ``a`` that is in the top k of ``b``; ties at the border count in. In [0, 1]."""
-    in_a = rank_scores(a) <= k
-    in_b = rank_scores(b) <= k
+    """Share of the top k of ``a`` that is in the top k of ``b``; ties at the border count in. In [0, 1].
+
+    A NaN is in no top; NaN where a side has nothing but those.
+    """
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+        raise OptionError(f"k={k!r}; it must be a whole number of 1 or more")
+    in_a, in_b = ((ranks > 0) & (ranks <= k) for ranks in map(rank_scores, (a, b)))
     return jnp.sum(in_a & in_b, axis=-1) / jnp.maximum(jnp.sum(in_a, axis=-1), jnp.sum(in_b, axis=-1))
 
 
@@ -132,7 +138,8 @@ def _bounded(dot: Array, xx: Array, yy: Array) -> Array:
 
 
 def _centred_ranks(a: Any) -> Array:
-    r = rank_scores(_floats(a), "average")
+    a = _floats(a)
+    r = jnp.where(jnp.any(jnp.isnan(a), axis=-1, keepdims=True), jnp.nan, rank_scores(a, "average"))
     return r - jnp.mean(r, axis=-1, keepdims=True)
 
 
@@ -144,4 +151,5 @@ def _places(first: Array, second: Array) -> Array:
     better_tie = g[..., None, :] > g[..., :, None]
     same_tie = g[..., None, :] == g[..., :, None]
     later = jnp.triu(jnp.ones((f.shape[-1],) * 2, bool), 1)
-    return jnp.sum(better | (same & (better_tie | (same_tie & later))), axis=-1)
+    by_index = same_tie & jnp.broadcast_to(later, same_tie.shape)
+    return jnp.sum(better | (same & (better_tie | by_index)), axis=-1)

@@ -55,10 +55,12 @@ def test_conservative_by_hand():
         completion_bpt=[[[0.1, 0.5, 0.9, 0.2, 0.3]]],
         repeated_pattern=[[[0, 0, 0, 0, 1]]],
     )
+    # The 40th percentile of all is 0.26: of the wrong ones the first alone is confident.
+    assert SCHEMES["conservative"].categories(s).tolist() == [[[1, 2, 2, 3, 0]]]
     # The 60th percentile of the wrong ones (0.1, 0.5, 0.9) is 0.58: the first two are confidently wrong.
-    assert SCHEMES["conservative"].categories(s).tolist() == [[[1, 1, 2, 3, 0]]]
+    assert SCHEMATA["conf_wrong_penalty"].categories(s).tolist() == [[[1, 1, 2, 3, 0]]]
     estimate = rubrics.evaluate(s, "conservative", dtype="float64")
-    by_hand = ev.bayes([[[1, 1, 2, 3, 0]]], w=(0, -0.1, 0.05, 1), dtype="float64")
+    by_hand = ev.bayes([[[1, 2, 2, 3, 0]]], w=(0, -0.1, 0.05, 1), dtype="float64")
     assert estimate.mean[0] == by_hand.mean[0]
 
 
