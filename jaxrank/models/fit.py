@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -49,7 +50,24 @@ def rounding_resolution(scores: Float[Array, "*batch models"]) -> Float[Array, "
     return 64 * jnp.finfo(scores.dtype).eps * jnp.max(finite, axis=-1)
 
 
-def solver_resolution(scores: Float[Array, "*batch models"]) -> Float[Array, "*batch"]:
-    """Resolution of scores from an iterative solver: eps^(2/3) on the scale of the largest score."""
+def solver_resolution(scores: Float[Array, "*batch models"], error: Any = 0.0) -> Float[Array, "*batch"]:
+    """Resolution of scores from an iterative solver: eps^(2/3) on the scale of the largest score, where solvers stop,
+    and twice the ``error`` (*batch) of any score by the rounding of sums over the data (`rounding_error`)."""
     finite = jnp.where(jnp.isfinite(scores), jnp.abs(scores), 0)
-    return jnp.finfo(scores.dtype).eps ** (2 / 3) * (1 + jnp.max(finite, axis=-1))
+    return jnp.finfo(scores.dtype).eps ** (2 / 3) * (1 + jnp.max(finite, axis=-1)) + 2 * error
+
+
+def rounding_error(inverse: Float[Array, "n n"], counts: Float[Array, " n"], n_scores: int) -> Float[Array, ""]:
+    """How far the first ``n_scores`` parameters of an optimum may be off because the gradient was rounded.
+
+    **inverse**: of the curvature.  **counts**: for each parameter the sum of the sizes of the terms that its gradient
+    adds up: their sum is off by eps times that, and the optimum by the inverse curvature times that.
+    """
+    off = jnp.matmul(jnp.abs(inverse[:n_scores]), counts, precision=jax.lax.Precision.HIGHEST)
+    return jnp.finfo(inverse.dtype).eps * jnp.max(off)
+
+
+def precise(status: Int[Array, "*batch"], error: Float[Array, "*batch"]) -> Int[Array, "*batch"]:
+    """``status``, and ``MAX_STEPS`` where "converged" is no more than a point at which the gradient rounds to zero: the
+    scores may be off by half a unit or more."""
+    return jnp.where((status == Status.CONVERGED) & ~(error < 0.5), Status.MAX_STEPS, status)

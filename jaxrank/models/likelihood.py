@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.solve.lanes import lanes
-from jaxrank.numerics.solve.linear import inverse_spd, solve_spd, solve_spd_lanes
+from jaxrank.numerics.solve.linear import solve_grounded
 from jaxrank.numerics.solve.newton import Near, Newton, Solution
 from jaxrank.numerics.status import Status
 
@@ -78,7 +78,6 @@ def _maximise(
     """`maximise` for single arrays, or for arrays with lanes in their last axis."""
     n_models = together.shape[0]
     start = likelihood.start(stat)
-    gauge = _gauge(together, start)
 
     def objective_at(smoothing: Any):
         def objective(x: Array) -> tuple[Array, Array, Array]:
@@ -94,8 +93,7 @@ def _maximise(
         return objective
 
     def solve(curvature: Array, gradient: Array) -> Array:
-        fixed = curvature + _scale(curvature)[None, None] * gauge
-        return solve_spd(fixed, gradient) if gradient.ndim == 1 else solve_spd_lanes(fixed, gradient[:, None])[:, 0]
+        return solve_grounded(curvature, gradient[:, None], together)[:, 0]
 
     if len(prior.smoothings) == 1:
         return solver(objective_at(prior.smoothings[0]), start, alive, solve)
@@ -112,14 +110,21 @@ def covariance(
     likelihood: Likelihood, prior: Prior, params: Float[Array, " n"], stat: Any, together: Bool[Array, "models models"]
 ) -> Float[Array, "n n"]:
     """Inverse observed information at ``params``, of theta centred within each group that the data compare."""
+    return gradient_and_inverse(likelihood, prior, params, stat, together)[1]
+
+
+def gradient_and_inverse(
+    likelihood: Likelihood, prior: Prior, params: Float[Array, " n"], stat: Any, together: Bool[Array, "models models"]
+) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    """Gradient of minus the log-likelihood, without the prior, and the inverse observed information, with it."""
     n_models = together.shape[0]
-    _, _, curvature = likelihood.parts(params, stat)
+    _, gradient, curvature = likelihood.parts(params, stat)
     if prior.proper:
         bend = prior.bend(params[:n_models] - jnp.mean(params[:n_models]), prior.smoothings[-1])
         curvature = curvature.at[:n_models, :n_models].add(_centred(bend))
-    gauge = _gauge(together, params)
-    scale = _scale(curvature)
-    return inverse_spd(curvature + scale * gauge) - gauge / scale
+    n = curvature.shape[0]
+    means = jnp.pad(together / jnp.sum(together, axis=1, keepdims=True), (0, n - n_models))
+    return gradient, solve_grounded(curvature, jnp.eye(n, dtype=curvature.dtype) - means, together)
 
 
 def begin_near(model: Any, near: Near, fit: Fit) -> Any:
@@ -146,16 +151,3 @@ def diagonal_matrix(entries: Float[Array, "n *lanes"]) -> Float[Array, "n n *lan
 def identity(n: int, ndim: int) -> Bool[Array, "n n ..."]:
     """True on the diagonal of the first two axes."""
     return jnp.eye(n, dtype=bool).reshape(n, n, *(1,) * (ndim - 2))
-
-
-def _gauge(together: Array, like: Array) -> Array:
-    """(n, n, *lanes): the projector onto constants within each group, zero on the extra parameters."""
-    projector = together / jnp.sum(together, axis=1, keepdims=True)
-    pad = like.shape[0] - together.shape[0]
-    return jnp.pad(projector.astype(like.dtype), ((0, pad), (0, pad), *((0, 0),) * (together.ndim - 2)))
-
-
-def _scale(curvature: Array) -> Array:
-    """Size of the curvature, so that the gauge does not worsen the condition."""
-    size = jnp.mean(jnp.diagonal(curvature, axis1=0, axis2=1), axis=-1)
-    return jnp.where((size > 0) & jnp.isfinite(size), size, 1)

@@ -9,19 +9,22 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.names import name_list
 from jaxrank.data.statistics import HIGHEST
-from jaxrank.models.fit import Fit, solver_resolution
-from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
+from jaxrank.models.fit import Fit, precise, rounding_error, solver_resolution
+from jaxrank.models.likelihood import Likelihood, begin_near, covariance, gradient_and_inverse, maximise
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, StartsNear
-from jaxrank.models.setwise.choices import Choices, choices, gate, joint, orders_connected, set_totals
+from jaxrank.models.setwise.choices import Choices, SetTotals, choices, gate, joint, orders_connected, set_totals
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.newton import Near, Newton, Solution
 from jaxrank.numerics.status import Status
+
+
+_TERMS = 2.0  # roundings, in units of eps, of one event's term of a gradient
 
 
 class SetwiseModel(Explains, StartsNear):
@@ -60,25 +63,30 @@ def fit_luce(model: SetwiseModel, c: Choices, single: bool = False) -> Fit:
 def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: bool = False) -> Fit:
     """Strengths and tie parameters under `DavidsonLuceLikelihood`, with every failure as a status.
 
-    Strong connectivity of the choices and of the tie orders is sufficient for a finite optimum. Without it there is
-    none when all events have one slate (each chosen set is then a top set of the direction in which the strengths run
-    off, and the tie parameters can follow); with several slates the tie parameters may hold the strengths back, so the
-    iteration decides: along a direction without end its steps do not shrink.
+    Strong connectivity of the choices and of the tie orders is sufficient for a finite optimum, and necessary when all
+    events have one slate or one size of choice (each chosen set is then a top set of the direction in which the
+    strengths run off, and the tie parameters can follow). Otherwise the tie parameters may hold the strengths back: the
+    search runs, and where it ends `certified` tells an optimum from a slope too flat to be seen.
     """
     likelihood = DavidsonLuceLikelihood(n_orders)
     totals = set_totals(c, n_orders, whole)
     known = gate(c, whole)
     everyone = jnp.ones_like(c.met)
+    proper = model.prior.proper
     orders_hold = orders_connected(c, n_orders, whole)
-    one_slate = jnp.sum(totals.slate_weights > 0) <= 1
-    strengths_hold = known.connected | model.prior.proper | (~one_slate & (known.status != Status.DISCONNECTED))
+    exact = (jnp.sum(totals.slate_weights > 0) <= 1) | (jnp.sum(totals.active) <= 1)
+    strengths_hold = known.connected | proper | (~exact & (known.status != Status.DISCONNECTED))
     possible = (totals.outside <= 0) & orders_hold & strengths_hold
     alive = ~known.tied & possible
     solution = maximise(likelihood, model.prior, model.solver, totals, everyone, alive)
+    gradient, inverse = gradient_and_inverse(likelihood, model.prior, solution.params, totals, everyone)
+    error, certain = certified(likelihood, totals, gradient, inverse)
     n_models = c.met.shape[0]
     theta = jnp.where(known.tied, 0, solution.params[:n_models])
-    ran_off = (solution.status == Status.MAX_STEPS) & ~known.connected & (not model.prior.proper)
-    status = jnp.where(ran_off, Status.NO_FINITE_OPTIMUM, solution.status)
+    sure = known.connected | proper
+    found = (solution.status == Status.CONVERGED) & (sure | certain)
+    ran_off = ~found & ~sure
+    status = jnp.where(ran_off, Status.NO_FINITE_OPTIMUM, precise(solution.status, error))
     lost = jnp.where(known.status == Status.DISCONNECTED, known.status, Status.NO_FINITE_OPTIMUM)
     lost = jnp.where(orders_hold & (known.status == Status.DISCONNECTED), Status.DISCONNECTED, lost)
     lost = jnp.where(totals.outside > 0, Status.UNDEFINED, lost)
@@ -89,7 +97,34 @@ def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: boo
     # With nothing but ties of everyone no order was ever chosen from a slate, and there is no tie parameter to speak
     # of.
     params = {"tie_strengths": jnp.where(good & ~known.tied, delta, jnp.nan), "orders": totals.orders}
-    return _fit(theta, status, solution, good, params)
+    return _fit(theta, status, solution, good, params, jnp.where(alive, error, 0))
+
+
+def certified(
+    likelihood: DavidsonLuceLikelihood, totals: SetTotals, gradient: Array, inverse: Array
+) -> tuple[Float[Array, ""], Bool[Array, ""]]:
+    """How far rounding may have moved the strengths, and whether a finite optimum is proved to lie near this point.
+
+    Along a direction d the curvature q of this objective shrinks by no more than exp(-r t), r the range of the events'
+    linear predictors along d (its third derivative is at most r times its second), so that the slope rises by q / r at
+    least: if that is more than minus the slope here in every direction, the objective rises in every direction in the
+    end. r is at most S sqrt(q), S the standard deviations of the widest differences of strengths and of tie parameters
+    together, and minus the slope at most the Newton decrement times sqrt(q) and the rounding of a sum over all events
+    times r.
+    """
+    n_models = totals.mean_choice.shape[0]
+    free = totals.free.astype(inverse.dtype)
+    n_events = jnp.sum(totals.slate_weights)
+    took_part = jnp.matmul(totals.slate_weights, totals.slates.astype(inverse.dtype), precision=HIGHEST)
+    counts = _TERMS * jnp.concatenate([took_part, free * n_events])
+    error = rounding_error(inverse, counts, n_models)
+    variance = jnp.diagonal(inverse)
+    own, ties = variance[:n_models], variance[n_models:] * free
+    widest = jnp.max(own[:, None] + own[None, :] - 2 * inverse[:n_models, :n_models])
+    reach = jnp.sqrt(widest) + 2 * jnp.sqrt(jnp.max(ties))
+    decrement = jnp.sqrt(jnp.dot(gradient, jnp.matmul(inverse, gradient, precision=HIGHEST), precision=HIGHEST))
+    rounding = _TERMS * jnp.finfo(inverse.dtype).eps * n_events * reach
+    return error, (decrement + rounding) * reach < 0.5
 
 
 def luce_errors(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False) -> Float[Array, " models"]:
@@ -105,8 +140,9 @@ def luce_errors(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False)
     total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
     share = c.chosen / total
     score = c.chosen - pi[None, :] * (share + jnp.sum(share, axis=1, keepdims=True) * c.rejected)
-    meat = joint(score, score, c.weights)
-    return jnp.sqrt(jnp.diagonal(jnp.matmul(jnp.matmul(inverse, meat, precision=HIGHEST), inverse, precision=HIGHEST)))
+    # What each event moves, squared: the inverse times the sum of squares would cancel where models met unequally often.
+    moved = jnp.matmul(score, inverse, precision=HIGHEST)
+    return jnp.sqrt(jnp.matmul(c.weights, moved**2, precision=HIGHEST))
 
 
 def davidson_luce_errors(
@@ -154,7 +190,7 @@ def explanation(stat: Any, status: Status, models: Sequence[str], name: str) -> 
     return f"nobody outside their group is ever chosen over {tops}, and {ends} never outside their group; {remedy}"
 
 
-def _fit(theta: Array, status: Array, solution: Solution, good: Array, params: dict[str, Any]) -> Fit:
+def _fit(theta: Array, status: Array, solution: Solution, good: Array, params: dict[str, Any], error: Any = 0.0) -> Fit:
     scores = jnp.where(good, theta - jnp.mean(theta), jnp.nan)
     params = {"theta": scores, **{k: jnp.where(good, v, jnp.nan) for k, v in params.items()}}
-    return Fit(scores, status.astype(jnp.int32), solution.steps, solver_resolution(scores), params)
+    return Fit(scores, status.astype(jnp.int32), solution.steps, solver_resolution(scores, error), params)
