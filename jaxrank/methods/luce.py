@@ -11,14 +11,20 @@ from jaxrank.data.statistics import Events
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import Entry, HasStandardErrors, LeavesUnread, Ranker
+from jaxrank.models.ranker import Entry, HasCovariance, LeavesUnread, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
-from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.models.setwise.fit import (
+    SetwiseModel,
+    davidson_luce_covariance,
+    fit_davidson_luce,
+    fit_luce,
+    luce_covariance,
+)
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
 
 
-class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
+class BradleyTerryLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
     """Luce strengths from events: each model that succeeds is chosen over all that fail.
 
     **Model** composite likelihood prod over events, i in U, of pi_i / (pi_i + sum_{j in V} pi_j), pi = exp(theta), U
@@ -51,11 +57,11 @@ class BradleyTerryLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
     def __call__(self, stat: Events, *, key: None = None) -> Fit:
         return fit_luce(self, choices(stat.outcomes, stat.weights))
 
-    def standard_errors(self, stat: Events, fit: Fit) -> Float[Array, " models"]:
-        return luce_errors(self, choices(stat.outcomes, stat.weights), fit)
+    def covariance(self, stat: Events, fit: Fit) -> Float[Array, "models models"]:
+        return luce_covariance(self, choices(stat.outcomes, stat.weights), fit)
 
 
-class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
+class DavidsonLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
     """Davidson-Luce strengths: the set of models that succeed is chosen as a whole, as a tie of its size.
 
     **Model** Pr(U | S) = delta_t g_t(U) / sum_{t'=1..D} delta_t' e_t'(pi_S^(1/t')), t = |U|, g_t(U) = prod_U pi^(1/t),
@@ -68,9 +74,12 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
     **Fields** ``prior``, ``solver`` as in `BradleyTerryLuce`.  ``max_tied``: D, the largest tie order; default L - 1.
     **Params** ``theta``; ``tie_strengths``: delta of the orders 1..D, 0 for an order that never occurs and 1 for the
     lowest that does (delta_1 whenever a model ever was the only one right); ``orders``: events of each order.
-    **Status** ``NO_FINITE_OPTIMUM`` where the graph of choices is not strongly connected and all events have one slate,
-    or where the iteration runs off; or where a tie order occurs only on slates that allow no other; ``DISCONNECTED``;
-    ``UNDEFINED`` where an event has more winners than ``max_tied``; ``MAX_STEPS``. With no informative event every
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of choices is not strongly connected and all events have one slate
+    or one number of winners; or with several where the search runs off (a single fit decides these by a linear program,
+    in a batch an optimum must be proved by the curvature where the search ends); or where a tie order occurs only on
+    slates that allow no other; ``DISCONNECTED``; ``MAX_STEPS`` also where the rounding of sums over so many events may
+    move a score by half a unit (millions of events in float32, of models that met very unequally often: use
+    dtype="float64"); ``UNDEFINED`` where an event has more winners than ``max_tied``. With no informative event every
     model ties at 0.
     **Departs** the normaliser is evaluated by a discrete Fourier transform instead of a recursion: the same sum and
     cost, with its derivatives. An order that never occurs is left out instead of letting log delta drift to minus
@@ -94,8 +103,8 @@ class DavidsonLuce(Ranker, HasStandardErrors, SetwiseModel, LeavesUnread):
     def __call__(self, stat: Events, *, key: None = None) -> Fit:
         return fit_davidson_luce(self, choices(stat.outcomes, stat.weights), self._orders(stat))
 
-    def standard_errors(self, stat: Events, fit: Fit) -> Float[Array, " models"]:
-        return davidson_luce_errors(self, choices(stat.outcomes, stat.weights), fit, self._orders(stat))
+    def covariance(self, stat: Events, fit: Fit) -> Float[Array, "models models"]:
+        return davidson_luce_covariance(self, choices(stat.outcomes, stat.weights), fit, self._orders(stat))
 
     def _orders(self, stat: Events) -> int:
         most = max(stat.outcomes.shape[1] - 1, 1)

@@ -30,7 +30,8 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     ``ties``: "drop" (default) or "half".  ``pseudo``: draws added to every compared pair, half a win to each side;
     default none.  ``separation``: what scores are where no finite optimum exists: "raise" (default; NaN in a batch),
     "nan", or "extend" (strong components in their order of dominance, maximum likelihood inside each; distances between
-    components are then arbitrary, their order is not).  ``solver``: Newton.
+    components are then arbitrary, their order is not, but where two components have no order: ``NOT_UNIQUE``, one of
+    the possible orders; `fit` still raises where models were never compared at all).  ``solver``: Newton.
     **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED``
     where it falls apart, ``MAX_STEPS``. With no decisive comparison at all every model ties at 0. A proper prior
     always has an optimum.
@@ -48,11 +49,8 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     def likelihood(self) -> BradleyTerryLikelihood:
         return BradleyTerryLikelihood()
 
-    def read(self, stat: Pairs) -> Pairs:
+    def observed(self, stat: Pairs) -> Pairs:
         wins = stat.wins + stat.ties / 2 if self.ties == "half" else stat.wins
-        if self.pseudo is not None:
-            compared = (stat.total > 0).astype(wins.dtype)
-            wins = wins + jnp.asarray(self.pseudo, wins.dtype) / 2 * compared
         return Pairs(wins, jnp.zeros_like(wins))
 
     def unread(self, stat: Pairs) -> str:
@@ -91,7 +89,7 @@ class Davidson(Ranker, PairedModel):
     def likelihood(self) -> DavidsonLikelihood:
         return DavidsonLikelihood()
 
-    def read(self, stat: Pairs) -> Pairs:
+    def observed(self, stat: Pairs) -> Pairs:
         return stat
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
@@ -127,7 +125,7 @@ class RaoKupper(Ranker, PairedModel, ChecksData):
         if fixed and np.any(np.asarray(Pairs.of(data).ties) > 0):
             raise OptionError("tie_strength=1 says that nothing ever ties, and the data hold ties; use more, or None")
 
-    def read(self, stat: Pairs) -> Pairs:
+    def observed(self, stat: Pairs) -> Pairs:
         return stat
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:

@@ -48,7 +48,7 @@ class PlackettLuce(Ranker, PairedModel, LeavesUnread):
     def likelihood(self) -> BradleyTerryLikelihood:
         return BradleyTerryLikelihood()
 
-    def read(self, stat: Pairs) -> Pairs:
+    def observed(self, stat: Pairs) -> Pairs:
         return Pairs(stat.wins, jnp.zeros_like(stat.ties))
 
     def unread(self, stat: Pairs) -> str:

@@ -12,14 +12,20 @@ from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import ChecksData, Entry, HasStandardErrors, Ranker
+from jaxrank.models.ranker import ChecksData, Entry, HasCovariance, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
-from jaxrank.models.setwise.fit import SetwiseModel, davidson_luce_errors, fit_davidson_luce, fit_luce, luce_errors
+from jaxrank.models.setwise.fit import (
+    SetwiseModel,
+    davidson_luce_covariance,
+    fit_davidson_luce,
+    fit_luce,
+    luce_covariance,
+)
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
 
 
-class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):
+class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel, ChecksData):
     """Plackett-Luce strengths of full or partial ordered lists, with ties.
 
     **Model** an order is a sequence of choices: the best of S is i with Pr = pi_i / sum_S pi, then the best of the
@@ -29,8 +35,8 @@ class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):
     **Reads** orders (`jaxrank.Rankings`).
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
-    ``max_tied``: largest tie order; None (default) allows any, 1 reads orders without ties and is faster.  ``solver``:
-    Newton.
+    ``max_tied``: largest tie order; None (default) takes it from the data. Orders without ties are read exactly as
+    Plackett-Luce.  ``solver``: Newton.
     **Params** ``theta``; without ties ``log_likelihood``; with ties ``tie_strengths`` and ``orders`` as `DavidsonLuce`.
     **Status** ``NO_FINITE_OPTIMUM`` where the models fall into two groups of which no member of one was ever chosen
     over a member of the other [hunter2004, assumption 1]; with ties as `DavidsonLuce`; ``DISCONNECTED``; ``UNDEFINED``
@@ -39,6 +45,7 @@ class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):
     """
 
     statistic: ClassVar[type] = Orders
+    whole: ClassVar[bool] = True
     prior: Prior = part(Flat(), Prior, as_prior)
     max_tied: int | None = count(None)
     solver: Newton = part(Newton(), Newton)
@@ -60,14 +67,14 @@ class PlackettLuceRankings(Ranker, HasStandardErrors, SetwiseModel, ChecksData):
             return fit_davidson_luce(self, choices(stat.outcomes, stat.weights, True), n_orders, True)
         return fit_luce(self, choices(stat.outcomes, stat.weights, True), single=True)
 
-    def standard_errors(self, stat: Orders, fit: Fit) -> Float[Array, " models"]:
+    def covariance(self, stat: Orders, fit: Fit) -> Float[Array, "models models"]:
         n_orders = self._orders(stat)
         if n_orders > 1:
-            return davidson_luce_errors(self, choices(stat.outcomes, stat.weights, True), fit, n_orders, True)
-        return luce_errors(self, choices(stat.outcomes, stat.weights), fit, single=True)
+            return davidson_luce_covariance(self, choices(stat.outcomes, stat.weights, True), fit, n_orders, True)
+        return luce_covariance(self, choices(stat.outcomes, stat.weights), fit, single=True)
 
     def _orders(self, stat: Orders) -> int:
-        return stat.outcomes.shape[1] if self.max_tied is None else min(self.max_tied, stat.outcomes.shape[1])
+        return stat.most_tied if self.max_tied is None else min(self.max_tied, stat.most_tied)
 
 
 ENTRIES = (

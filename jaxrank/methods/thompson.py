@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, solver_resolution
@@ -35,7 +35,7 @@ class Thompson(Ranker, HasStandardErrors):
     **Standard errors** the posterior standard deviation of the rank, with draws only (NaN without).
     **Status** converged; undefined where a model has no data.
     **Departs** in the random numbers: a model's draws come from the key and from its counts, not from its place in the
-    list, so that the order of the models does not matter; equal models share their draws and each other's half points.
+    list, so that the order of the models does not matter; equal models draw apart and share the mean of their ranks.
     """
 
     statistic: ClassVar[type] = Counts
@@ -83,11 +83,16 @@ def _ranks(alpha: Array, beta: Array, key_data: Array, template: Array) -> tuple
     """Mean and standard deviation of each model's rank over ``template.shape[0]`` draws; members of a batch one after
     the other, since the draws of one fill the cache."""
     key = jax.random.wrap_key_data(key_data)
-    return _rank_moments(_draws(alpha, beta, key, template.shape[0]))
+    mean, sd = _rank_moments(_draws(alpha, beta, key, template.shape[0]))
+    # Equal models are exchangeable: each has the mean of their moments.
+    equal = _equal(alpha, beta).astype(mean.dtype)
+    average = lambda v: jnp.matmul(equal, v, precision=jax.lax.Precision.HIGHEST) / jnp.sum(equal, axis=1)
+    common = average(mean)
+    return common, jnp.sqrt(average(sd**2 + (mean - common) ** 2))
 
 
 def _draws(alpha: Array, beta: Array, key: Any, n_samples: int) -> Float[Array, "models samples"]:
-    """Log-odds of Beta variables, the stream of each model chosen by its own counts.
+    """Log-odds of Beta variables, the stream of each model chosen by its own counts, and among equal ones by its place.
 
     A normal deviate z becomes the Beta quantile of the same level, read off a table by cubic interpolation: the
     quantile is nearly a straight line in z, so that the error is below 1e-5 standard deviations (in float32 that of the
@@ -97,9 +102,11 @@ def _draws(alpha: Array, beta: Array, key: Any, n_samples: int) -> Float[Array, 
     x, slope = _quantiles(alpha, beta, z)
     gap = 2 * _FARTHEST / (_KNOTS - 1)
 
-    def own(a: Array, b: Array, x: Array, slope: Array) -> Array:
+    def own(a: Array, b: Array, twin: Array, x: Array, slope: Array) -> Array:
         bits = [jax.lax.bitcast_convert_type(v.astype(jnp.float32), jnp.uint32) for v in (a, b)]
         stream = jax.random.fold_in(jax.random.fold_in(key, bits[0]), bits[1])
+        data, apart = (jax.random.key_data(k) for k in (stream, jax.random.fold_in(stream, twin)))
+        stream = jax.random.wrap_key_data(jnp.where(twin > 0, apart, data))
         at = (jnp.clip(jax.random.normal(stream, (n_samples,), x.dtype), -_FARTHEST, _FARTHEST) + _FARTHEST) / gap
         k = jnp.minimum(at.astype(jnp.int32), _KNOTS - 2)
         t = at - k
@@ -109,7 +116,12 @@ def _draws(alpha: Array, beta: Array, key: Any, n_samples: int) -> Float[Array, 
         table = jnp.stack([x[:-1], s0, 3 * rise - 2 * s0 - s1, s0 + s1 - 2 * rise], axis=1)[k]
         return table[:, 0] + t * (table[:, 1] + t * (table[:, 2] + t * table[:, 3]))
 
-    return jax.vmap(own)(alpha, beta, x, slope)
+    twins = jnp.sum(jnp.tril(_equal(alpha, beta), -1), axis=1, dtype=jnp.uint32)
+    return jax.vmap(own)(alpha, beta, twins, x, slope)
+
+
+def _equal(alpha: Array, beta: Array) -> Bool[Array, "models models"]:
+    return (alpha[:, None] == alpha[None, :]) & (beta[:, None] == beta[None, :])
 
 
 def _quantiles(alpha: Array, beta: Array, z: Array) -> tuple[Array, Array]:

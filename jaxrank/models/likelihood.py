@@ -109,22 +109,38 @@ def _maximise(
 def covariance(
     likelihood: Likelihood, prior: Prior, params: Float[Array, " n"], stat: Any, together: Bool[Array, "models models"]
 ) -> Float[Array, "n n"]:
-    """Inverse observed information at ``params``, of theta centred within each group that the data compare."""
-    return gradient_and_inverse(likelihood, prior, params, stat, together)[1]
+    """Inverse observed information at ``params``, of theta centred within each group that the data compare.
+
+    NaN between groups; for a model that is a group of its own, of which nothing is known; and for a model that the kink
+    of a prior holds in its place, where the information is infinite and says nothing (the others then have theirs
+    given that it stays).
+    """
+    _, inverse, known = gradient_and_inverse(likelihood, prior, params, stat, together)
+    n_models = together.shape[0]
+    pad = (0, inverse.shape[0] - n_models)
+    same = jnp.pad(together, pad, constant_values=True)
+    return jnp.where(same & known[:, None] & known[None, :], inverse, jnp.nan)
 
 
 def gradient_and_inverse(
     likelihood: Likelihood, prior: Prior, params: Float[Array, " n"], stat: Any, together: Bool[Array, "models models"]
-) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    """Gradient of minus the log-likelihood, without the prior, and the inverse observed information, with it."""
+) -> tuple[Float[Array, " n"], Float[Array, "n n"], Bool[Array, " n"]]:
+    """Gradient of minus the log-likelihood, without the prior; the inverse observed information, with it; and for which
+    parameters that means anything (see `covariance`)."""
     n_models = together.shape[0]
     _, gradient, curvature = likelihood.parts(params, stat)
+    known = jnp.sum(together, axis=1) > 1
     if prior.proper:
-        bend = prior.bend(params[:n_models] - jnp.mean(params[:n_models]), prior.smoothings[-1])
+        t = params[:n_models] - jnp.mean(params[:n_models])
+        bend = prior.curvature(t)
+        held = jnp.isnan(bend)
+        bend = jnp.where(held, prior.bend(t, prior.smoothings[-1]), bend)
         curvature = curvature.at[:n_models, :n_models].add(_centred(bend))
+        known = known & ~held
     n = curvature.shape[0]
     means = jnp.pad(together / jnp.sum(together, axis=1, keepdims=True), (0, n - n_models))
-    return gradient, solve_grounded(curvature, jnp.eye(n, dtype=curvature.dtype) - means, together)
+    inverse = solve_grounded(curvature, jnp.eye(n, dtype=curvature.dtype) - means, together)
+    return gradient, inverse, jnp.pad(known, (0, n - n_models), constant_values=True)
 
 
 def begin_near(model: Any, near: Near, fit: Fit) -> Any:

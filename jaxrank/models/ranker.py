@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -64,6 +65,17 @@ class HasStandardErrors(eqx.Module):
         """Standard deviation of each score at a fit; NaN where it has none."""
 
 
+class HasCovariance(HasStandardErrors):
+    """Mixin of rankers whose scores have an analytic covariance: differences of dependent scores need it."""
+
+    @abc.abstractmethod
+    def covariance(self, stat: Any, fit: Fit) -> Float[Array, "models models"]:
+        """Covariance of the scores at a fit; NaN where nothing is known."""
+
+    def standard_errors(self, stat: Any, fit: Fit) -> Float[Array, " models"]:
+        return jnp.sqrt(jnp.diagonal(self.covariance(stat, fit)))
+
+
 class StartsNear(eqx.Module):
     """Mixin of rankers whose solver can begin at the fit of similar data: replicates then take fewer steps."""
 
@@ -95,6 +107,14 @@ class MeanOfCells(eqx.Module):
     def values(self, levels: np.ndarray) -> np.ndarray | None:
         """Value of each category, (C+1,), where the function of a cell is a rising straight line in the mean value of
         its trials; None where it is another function. ``levels`` (C+1,): the categories on the user's scale."""
+
+
+class Settles(eqx.Module):
+    """Mixin of rankers that can decide on the host, for a single fit, what a batch leaves open."""
+
+    @abc.abstractmethod
+    def settle(self, stat: Any, fit: Fit) -> Fit:
+        """The fit with the status that a slower, exact test gives."""
 
 
 class NeedsPrior(eqx.Module):

@@ -17,10 +17,10 @@ from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError, UnsupportedDataError
-from jaxrank.models.covariance import COVARIANCES, score_covariance
+from jaxrank.models.covariance import sandwich
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
-from jaxrank.models.ranker import Bounded, Explains, HasStandardErrors, LeavesUnread, Ranker
+from jaxrank.models.ranker import Bounded, Explains, HasCovariance, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.numerics.interval import Interval, check_level, percent
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RankMethod, rank_scores
@@ -32,6 +32,7 @@ from jaxrank.results.returned import RankedModels
 if TYPE_CHECKING:
     import pandas as pd
 
+COVARIANCES = ("information", "sandwich")
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
 
 
@@ -209,10 +210,12 @@ class Result(RankedModels):
         if kind not in COVARIANCES:
             raise OptionError(f"kind={kind!r}; it must be one of {', '.join(COVARIANCES)}")
         ranker = self.ranker
-        if not isinstance(ranker, PairedModel):
-            raise UnsupportedDataError(f"{self.method} has no analytic covariance; use jaxrank.bootstrap")
+        if not isinstance(ranker, HasCovariance if kind == "information" else PairedModel):
+            raise UnsupportedDataError(f"{self.method} has no analytic {kind} covariance; use jaxrank.bootstrap")
         with self.precision():
-            return np.asarray(score_covariance(ranker, self.stat, self.fit, self.data, kind))
+            if kind == "sandwich":
+                return np.asarray(sandwich(ranker, self.stat, self.fit, self.data))
+            return np.asarray(_covariance(ranker, self.stat, self.fit))
 
     def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, score, and where the method has them se, lower and upper."""
@@ -257,6 +260,11 @@ def coverage_note(data: Data, ranker: Ranker) -> str:
 
 
 _ranks = jax.jit(rank_scores, static_argnums=1)
+
+
+@eqx.filter_jit
+def _covariance(ranker: Any, stat: Any, fit: Fit) -> Any:
+    return ranker.covariance(stat, fit)
 
 
 @eqx.filter_jit

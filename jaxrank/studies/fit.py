@@ -37,7 +37,7 @@ from jaxrank.methods import catalogue
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import ByModel, ChecksData, Method, NeedsPrior, Ranker
+from jaxrank.models.ranker import ByModel, ChecksData, Method, NeedsPrior, Ranker, Settles
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
@@ -92,6 +92,7 @@ def fit(
     with precision(dtype):
         stat = read_statistic(ranker, data, pairing)
         raw = run(ranker, stat, as_key(seed) if ranker.stochastic else None)
+        raw = ranker.settle(stat, raw) if isinstance(ranker, Settles) else raw
         result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat, seed)
     if on_failure == "raise":
         raise_failure(result)
@@ -102,9 +103,12 @@ def fit(
 
 def raise_failure(result: Result) -> None:
     """The error of a fit that failed, unless its ranker was told what to do with separated data."""
-    kept = getattr(result.ranker, "separation", "raise") != "raise"
+    kept = getattr(result.ranker, "separation", "raise")
     separated = result.status in (Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED)
-    if result.status in _ERRORS and not (kept and separated):
+    known = separated and kept != "raise"
+    if kept == "extend" and result.status == Status.DISCONNECTED:
+        known = bool(np.isfinite(result.scores).any())  # all that were compared are linked
+    if result.status in _ERRORS and not known:
         raise _ERRORS[result.status](f"{result.method}: {result.explain()}")
 
 

@@ -130,6 +130,10 @@ def rasch_standard_errors(
 ) -> tuple[Float[Array, " models"], Float[Array, " questions"]]:
     """Standard errors from the observed information, with the sum of difficulties fixed where ``centred``."""
     _, _, (rows, cross, columns) = _rasch_model(table, prior, (theta, b), prior.smoothings[-1], with_value=False)
+    # The second derivative of the prior itself; at a kink that is infinite, and the model's error unknown.
+    exact = prior.curvature(theta)
+    held = jnp.isnan(exact)
+    rows = jnp.where(held, rows, rows - prior.bend(theta, prior.smoothings[-1]) + exact)
     n, m = cross.shape
     unit = jnp.eye(n + m, dtype=theta.dtype)
     w = table.weight[:, None]
@@ -147,7 +151,7 @@ def rasch_standard_errors(
     if centred:
         variance = variance - shift**2 / jnp.sum(table.weight * shift[n:])
     se = jnp.sqrt(variance)
-    return se[:n], jnp.where(table.used, se[n:], jnp.nan)
+    return jnp.where(held, jnp.nan, se[:n]), jnp.where(table.used, se[n:], jnp.nan)
 
 
 def item_fit(table: ItemTable, p: Float[Array, "models questions"]) -> dict[str, Float[Array, " questions"]]:

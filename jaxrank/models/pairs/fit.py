@@ -17,7 +17,7 @@ from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import Explains, HasStandardErrors, StartsNear
+from jaxrank.models.ranker import Explains, HasCovariance, StartsNear
 from jaxrank.numerics.graph import dominance_levels, reachability, strong_components
 from jaxrank.numerics.solve.newton import Near, Solution
 from jaxrank.numerics.status import Status
@@ -25,7 +25,7 @@ from jaxrank.numerics.status import Status
 SEPARATION = ("raise", "nan", "extend")
 
 
-class PairedModel(Explains, HasStandardErrors, StartsNear):
+class PairedModel(Explains, HasCovariance, StartsNear):
     """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
 
     prior: eqx.AbstractVar[Prior]
@@ -38,12 +38,22 @@ class PairedModel(Explains, HasStandardErrors, StartsNear):
         """The likelihood that is maximised."""
 
     @abc.abstractmethod
-    def read(self, stat: Pairs) -> Pairs:
-        """The statistic as the likelihood takes it (ties dropped or split, pseudo-counts added)."""
+    def observed(self, stat: Pairs) -> Pairs:
+        """The results as the likelihood takes them (ties dropped or split)."""
 
-    def standard_errors(self, stat: Pairs, fit: Fit) -> Float[Array, " models"]:
+    def read(self, stat: Pairs) -> Pairs:
+        """What the likelihood takes: the results, and the pseudo-counts of a model that adds some."""
+        seen = self.observed(stat)
+        pseudo = getattr(self, "pseudo", None)
+        if pseudo is None:
+            return seen
+        compared = (stat.total > 0).astype(seen.wins.dtype)
+        return Pairs(seen.wins + jnp.asarray(pseudo, seen.wins.dtype) / 2 * compared, seen.ties)
+
+    def covariance(self, stat: Pairs, fit: Fit) -> Float[Array, "models models"]:
         """From the observed information, the tie parameter estimated beside the strengths."""
-        return jnp.sqrt(jnp.diagonal(paired_covariance(self, stat, fit)))[: fit.scores.shape[-1]]
+        n = fit.scores.shape[-1]
+        return paired_covariance(self, stat, fit)[:n, :n]
 
     def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         return _explanation(self, self.read(stat), Status(int(fit.status)), models)
@@ -124,11 +134,12 @@ def assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution
     )
     status = status.astype(jnp.int32)
     scores = theta
-    if model.separation == "extend" and not model.prior.proper:
-        scores = _extended(theta, known)
     lost = (status == Status.NO_FINITE_OPTIMUM) | (status == Status.DISCONNECTED)
-    if model.separation == "extend":
+    if model.separation == "extend" and not model.prior.proper:
+        scores, ordered = _extended(theta, known)
         lost = lost & ~known.alive
+        several = (status == Status.NO_FINITE_OPTIMUM) & ~ordered & known.alive
+        status = jnp.where(several, Status.NOT_UNIQUE, status)
     scores = jnp.where(lost, jnp.nan, scores)
     params: dict[str, Any] = {"theta": jnp.where(lost, jnp.nan, theta)}
     if likelihood.n_extra:
@@ -164,7 +175,7 @@ def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequen
         listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
         remedy = f"leave all but one group out, or use a prior (for example {_map_id(model)})"
         return f"groups never compared with each other: {listed}; {remedy}"
-    if status != Status.NO_FINITE_OPTIMUM:
+    if status not in (Status.NO_FINITE_OPTIMUM, Status.NOT_UNIQUE):
         return ""
     reads_ties = not isinstance(model.likelihood, BradleyTerryLikelihood)
     edges = np.asarray(stat.wins) + (np.asarray(stat.ties) if reads_ties else 0) > 0
@@ -176,6 +187,11 @@ def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequen
             f"run off; {remedy.split(' or ')[0]}"
         )
     reach = np.asarray(reachability(jnp.asarray(edges)))
+    if status == Status.NOT_UNIQUE:
+        apart = [(models[i], models[j]) for i, j in np.argwhere(~(reach | reach.T)) if i < j]
+        listed = ", ".join(f"{a!r} and {b!r}" for a, b in apart[:4])
+        more = f" and {len(apart) - 4} more pairs" if len(apart) > 4 else ""
+        return f"no chain of wins leads either way between {listed}{more}, so that their order is open; use a prior"
     best = [g for g in groups if not np.any(reach[:, g[0]] & ~reach[g[0]])]
     worst = [g for g in groups if not np.any(reach[g[0]] & ~reach[:, g[0]])]
     tops = ", ".join(name_list(models, g, 4) for g in best[:4])
@@ -199,12 +215,19 @@ def _map_id(model: PairedModel) -> str:
     return names.get(type(model).__name__, "bradley_terry_map")
 
 
-def _extended(theta: Array, known: Support) -> Array:
-    """Strong components below each other in their order of dominance; inside a component its own optimum."""
+def _extended(theta: Array, known: Support) -> tuple[Float[Array, " models"], Bool[Array, ""]]:
+    """Scores with strong components below each other in their order of dominance and inside a component its own
+    optimum; and whether that order is the only one.
+
+    NaN for models that met nobody, and for all where several groups were never compared: there is no order of these.
+    """
+    chained = known.reach | known.reach.T
+    met = jnp.sum(chained, axis=1) > 1
+    one_group = jnp.all(reachability(chained) | ~met[:, None] | ~met[None, :])
     level = dominance_levels(known.reach).astype(theta.dtype)
     gap = 1 + 2 * jnp.max(jnp.abs(theta))
-    scores = theta - gap * level
-    return jnp.where(jnp.max(level) > 0, scores - jnp.mean(scores), theta)
+    scores = jnp.where(met & one_group | jnp.all(~met), theta - gap * level, jnp.nan)
+    return jnp.where(jnp.max(level) > 0, scores - jnp.nanmean(scores), scores), jnp.all(chained)
 
 
 def _tie_parameter(likelihood: Likelihood, raw: Array, stat: Pairs, lost: Array, alive: Array) -> dict[str, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,19 +16,24 @@ from jaxrank.data.statistics import HIGHEST
 from jaxrank.models.fit import Fit, precise, rounding_error, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, gradient_and_inverse, maximise
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import Explains, StartsNear
+from jaxrank.models.ranker import Explains, Settles, StartsNear
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, gate, joint, orders_connected, set_totals
+from jaxrank.models.setwise.existence import has_finite_optimum
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.solve.newton import Near, Newton, Solution
 from jaxrank.numerics.status import Status
 
-
 _TERMS = 2.0  # roundings, in units of eps, of one event's term of a gradient
 
 
-class SetwiseModel(Explains, StartsNear):
-    """What the setwise rankers share: a likelihood, a prior on the log-strengths and a solver."""
+class SetwiseModel(Explains, StartsNear, Settles):
+    """What the setwise rankers share: a likelihood, a prior on the log-strengths and a solver.
+
+    **whole** (class attribute): whether the choice of a whole slate is a possible outcome.
+    """
+
+    whole: ClassVar[bool] = False
 
     prior: eqx.AbstractVar[Prior]
     solver: eqx.AbstractVar[Newton]
@@ -39,6 +44,19 @@ class SetwiseModel(Explains, StartsNear):
 
     def near(self, stat: Any, fit: Fit) -> SetwiseModel:
         return begin_near(self, _near(self, stat, fit), fit)
+
+    def settle(self, stat: Any, fit: Fit) -> Fit:
+        """Where the search for an optimum of Davidson-Luce ended without one, whether there is one."""
+        likelihood, _ = self.problem(stat)
+        open_ = int(fit.status) in (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM)
+        if self.prior.proper or not open_ or not isinstance(likelihood, DavidsonLuceLikelihood):
+            return fit
+        table = np.asarray(stat.outcomes), np.asarray(stat.weights)
+        exists = has_finite_optimum(*table, likelihood.n_orders, self.whole)
+        if exists is None:
+            return fit
+        status = Status.MAX_STEPS if exists else Status.NO_FINITE_OPTIMUM
+        return eqx.tree_at(lambda f: f.status, fit, jnp.asarray(status, jnp.int32))
 
     def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         return explanation(stat, Status(int(fit.status)), models, type(self).__name__)
@@ -79,7 +97,7 @@ def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: boo
     possible = (totals.outside <= 0) & orders_hold & strengths_hold
     alive = ~known.tied & possible
     solution = maximise(likelihood, model.prior, model.solver, totals, everyone, alive)
-    gradient, inverse = gradient_and_inverse(likelihood, model.prior, solution.params, totals, everyone)
+    gradient, inverse, _ = gradient_and_inverse(likelihood, model.prior, solution.params, totals, everyone)
     error, certain = certified(likelihood, totals, gradient, inverse)
     n_models = c.met.shape[0]
     theta = jnp.where(known.tied, 0, solution.params[:n_models])
@@ -127,33 +145,38 @@ def certified(
     return error, (decrement + rounding) * reach < 0.5
 
 
-def luce_errors(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False) -> Float[Array, " models"]:
-    """Standard deviations of centred log-strengths: from the inverse information for single choices, and for the
-    composite likelihood the sandwich of the scores of whole events, which counts the winners of one event as one
-    observation."""
-    likelihood = LuceLikelihood()
+def luce_covariance(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False) -> Float[Array, "models models"]:
+    """Covariance of centred log-strengths: the inverse information for single choices, and for the composite likelihood
+    the sandwich of the scores of whole events, which counts the winners of one event as one observation."""
     theta = fit.scores
-    inverse = covariance(likelihood, model.prior, theta, c, jnp.ones_like(c.met))
-    if single:
-        return jnp.sqrt(jnp.diagonal(inverse))
-    pi = jnp.exp(theta - jnp.max(theta))
-    total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
-    share = c.chosen / total
-    score = c.chosen - pi[None, :] * (share + jnp.sum(share, axis=1, keepdims=True) * c.rejected)
-    # What each event moves, squared: the inverse times the sum of squares would cancel where models met unequally often.
-    moved = jnp.matmul(score, inverse, precision=HIGHEST)
-    return jnp.sqrt(jnp.matmul(c.weights, moved**2, precision=HIGHEST))
+    everyone = jnp.ones_like(c.met)
+    _, inverse, known = gradient_and_inverse(LuceLikelihood(), model.prior, theta, c, everyone)
+    if not single:
+        pi = jnp.exp(theta - jnp.max(theta))
+        total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
+        share = c.chosen / total
+        score = c.chosen - pi[None, :] * (share + jnp.sum(share, axis=1, keepdims=True) * c.rejected)
+        # What each event moves: the inverse times the sum of squares would cancel where models met unequally often.
+        moved = jnp.matmul(score, inverse, precision=HIGHEST)
+        inverse = joint(moved, moved, c.weights)
+    return _where_known(inverse, known & (jnp.sum(c.weights) > 0))
 
 
-def davidson_luce_errors(
+def davidson_luce_covariance(
     model: SetwiseModel, c: Choices, fit: Fit, n_orders: int, whole: bool = False
-) -> Float[Array, " models"]:
-    """Standard deviations of centred log-strengths from the observed information."""
+) -> Float[Array, "models models"]:
+    """Covariance of centred log-strengths from the observed information."""
     totals = set_totals(c, n_orders, whole)
     delta = fit.params["tie_strengths"]
     params = jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))])
-    inverse = covariance(DavidsonLuceLikelihood(n_orders), model.prior, params, totals, jnp.ones_like(c.met))
-    return jnp.sqrt(jnp.diagonal(inverse))[: fit.scores.shape[0]]
+    everyone = jnp.ones_like(c.met)
+    _, inverse, known = gradient_and_inverse(DavidsonLuceLikelihood(n_orders), model.prior, params, totals, everyone)
+    n_models = fit.scores.shape[0]
+    return _where_known(inverse[:n_models, :n_models], known[:n_models])
+
+
+def _where_known(matrix: Array, known: Array) -> Array:
+    return jnp.where(known[:, None] & known[None, :], matrix, jnp.nan)
 
 
 @eqx.filter_jit
