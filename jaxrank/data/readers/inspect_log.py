@@ -41,7 +41,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
             rows.count("logs are copies of another log and were left out")
             continue
         seen.add(identity)
-        model = options.model_of(source, str(field_of(header, "eval.model", source.name)))
+        model = options.model_of(source, str(field_of(header, "eval.model", source.name)), told=True)
         if header.get("status") != "success":
             rows.notes.append(f"{source.path.name} has status {header.get('status')!r}: it may lack samples")
         run = rows.run(model, task)

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from jaxrank.data.readers.files import PACKED
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -38,7 +39,8 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     for source in sorted(sources, key=lambda s: (s.path.parent, _time(s))):
         samples = list_of(source.lines, dict, source.name)
         task = _task(source)
-        model = options.model_of(source, _model(source))
+        name, told = _model(source)
+        model = options.model_of(source, name, told=told)
         run = rows.run(model, task)
         chosen = _choose_filter(samples, source, options)
         score = _scorer(chosen, source, options)
@@ -62,14 +64,13 @@ def _task(source: Source) -> str:
     return found["task"] if found else source.stem.removeprefix("samples_")
 
 
-def _model(source: Source) -> str:
-    results = source.path.with_name(f"results_{_time(source)}.json")
-    folder = source.folder.name.replace("__", "/")
-    if not results.exists():
-        return folder
-    document = Source(results).document
+def _model(source: Source) -> tuple[str, bool]:
+    """The model's name, and whether the results file says it; else it is the folder's."""
+    plain = source.path.with_name(f"results_{_time(source)}.json")
+    results = next((p for p in (plain, *(plain.with_name(plain.name + end) for end in PACKED)) if p.exists()), None)
+    document = None if results is None else Source(results).document
     name = document.get("model_name") if isinstance(document, dict) else None
-    return str(name) if name else folder
+    return (str(name), True) if name else (source.folder.name.replace("__", "/"), False)
 
 
 def _choose_filter(samples: list[dict], source: Source, options: LogOptions) -> list[dict]:

@@ -46,6 +46,8 @@ class LogOptions:
     threshold: float | None = None
     ties: str = "model"
     bothbad: str = "tie"
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Own names of the models that ``model`` renames, with a file of each."""
 
     def check(self) -> None:
         if self.errors is not None and self.errors not in ERRORS:
@@ -58,10 +60,21 @@ class LogOptions:
             if not isinstance(getattr(self, name), str | None):
                 raise OptionError(f"{name}={getattr(self, name)!r}; it must be a name")
 
-    def model_of(self, source: Source, default: str) -> str:
-        """The model's name: the caller's, else ``default`` (which the format took from the file or its path)."""
+    def model_of(self, source: Source, default: str, *, told: bool = False) -> str:
+        """The model's name: the caller's, else ``default``, which the format took from the path or, where ``told``,
+        from the file itself. `OptionError` where one name of the caller's would merge models that files tell apart."""
         name = self.model(source.path) if callable(self.model) else self.model
-        return default if name is None else str(name)
+        if name is None:
+            return default
+        if told and not callable(self.model):
+            first, file = next(iter(self.renamed.items()), (default, source.name))
+            self.renamed.setdefault(default, source.name)
+            if len(self.renamed) > 1:
+                raise OptionError(
+                    f"model={name!r} would make one model of {first!r} ({file}) and {default!r} ({source.name}); pass "
+                    "a function of the path, or read the files of one model at a time"
+                )
+        return str(name)
 
     def models_of(self, sources: Sequence[Source], name: Callable[[Source], str], notes: list[str]) -> list[str]:
         """The model of each file, for formats whose files tell it in their name alone.

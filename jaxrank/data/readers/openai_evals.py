@@ -31,7 +31,10 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
             rows.count("files are copies of another run and were left out")
             continue
         seen.add(identity)
-        model, task = options.model_of(source, str(functions[0])), str(spec.get("base_eval") or spec.get("eval_name"))
+        model, task = (
+            options.model_of(source, str(functions[0]), told=True),
+            str(spec.get("base_eval") or spec.get("eval_name")),
+        )
         run = rows.run(model, task)
         events = list_of(source.lines, dict, source.name)
         if not any("final_report" in event for event in events):

@@ -60,7 +60,7 @@ def read_tau2(sources: list[Source], options: LogOptions) -> Responses:
     infrastructure error or beyond the context window are missing, as in the tool; ``errors="zero"`` counts them."""
     rows = Rows(options)
     for source in sources:
-        model = options.model_of(source, str(field_of(source.document, "info.agent_info.llm", source.name)))
+        model = options.model_of(source, str(field_of(source.document, "info.agent_info.llm", source.name)), told=True)
         environment = source.document["info"].get("environment_info")
         task = str(environment.get("domain_name", "")) if isinstance(environment, dict) else ""
         run = rows.run(model, task)

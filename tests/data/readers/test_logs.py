@@ -147,6 +147,17 @@ def test_lm_eval_list_metric(logs):
     assert r.notes == ("read 36 trials of 3 files (lm-eval samples)",)
 
 
+def test_names_of_packed_lm_eval_logs(logs, tmp_path):
+    """The results file that tells the model may be packed like the samples."""
+    folder = packed(logs, "lm_eval/list", tmp_path) / "lm_eval" / "list"
+    for k, path in enumerate(sorted(folder.iterdir())):
+        path.rename(folder / f"run{k}")
+    assert read(folder).models == ("org/middle", "org/strong", "org/weak")
+    for path in folder.rglob("results_*"):
+        path.unlink()
+    assert read(folder).models == ("run0", "run1", "run2")
+
+
 def test_lm_eval_rescoring_finds_the_same_trials(logs):
     logged = read(logs / "lm_eval" / "list")
     pattern = r"The answer is (-?\d+)"
@@ -228,6 +239,17 @@ def test_reports_of_one_name_are_told_apart_by_their_folders(logs, tmp_path):
     runs = read(tmp_path)
     assert runs.shape == (2, 1, 2)
     assert "several files of one model were read as further trials: 'a', 'b'" in runs.notes
+
+
+def test_one_name_for_several_models_is_refused(logs):
+    """``model=`` names the model of files that do not; it merges no models that their files tell apart."""
+    for name in ("inspect/json", "lm_eval/list", "openai_evals", "tau2_bench"):
+        with pytest.raises(OptionError, match=r"model='m' would make one model of .* and .*pass a function"):
+            read(logs / name, model="m")
+    renamed = read(logs / "tau2_bench", model=lambda path: path.name[0])
+    assert renamed.models == ("s", "w")
+    stated = read(logs / "bigcodebench", model="m")
+    assert "several files of one model were read as further trials: 'm'" in stated.notes
 
 
 def test_swebench_experiments_need_the_whole_split(tmp_path):
