@@ -19,6 +19,7 @@ import jaxrank as jr  # noqa: E402
 from jaxrank.results import drawing  # noqa: E402
 from jaxrank.results.plots.canvas import spread  # noqa: E402
 from jaxrank.results.plots.hodge_parts import cyclic_triads  # noqa: E402
+from jaxrank.results.plots.views import view_of  # noqa: E402
 from jaxrank.results.tiers import inseparable, separated  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
@@ -123,6 +124,26 @@ def test_a_class_draws_itself_once_its_plots_are_registered(monkeypatch: pytest.
     source = Other()
     assert drawing.draw(source, None, "axes", {"width": 2}) == (source, "axes", 2)
     assert drawing.kinds_of(jr.Summary) == drawing.kinds_of(jr.Replicates) != {}
+
+
+def test_ordered_lists_have_a_matrix() -> None:
+    """interface 16: plot("wins") refused ordered lists."""
+    orders = jr.Rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "b", "c"]])
+    _, share = jr.plots.win_matrix(orders, return_data=True)
+    assert share.loc["a", "b"] == pytest.approx(2 / 3) and share.loc["a", "c"] == 1
+    with pytest.raises(jr.errors.OptionError, match="not from list"):
+        jr.plots.win_matrix([[1, 0]])
+
+
+def test_captions_say_what_the_bars_are(sources: dict[str, Any]) -> None:
+    """The words are those of the intervals, and a class without probabilities of ranks says so."""
+    for name in ("Result", "Replicates", "Posterior"):
+        view = view_of(sources[name], 0.9)
+        assert view.interval == sources[name].interval(0.9).words and "90 %" in view.caption, name
+    with pytest.raises(jr.errors.OptionError, match="not Convergence"):
+        view_of(sources["Convergence"])
+    with pytest.raises(jr.errors.OptionError, match="not in Result"):
+        jr.plots.rank_distribution(sources["Result"])
 
 
 def test_axes_of_the_user_are_used(sources: dict[str, Any]) -> None:

@@ -174,10 +174,6 @@ def spread(positions: Any, gap: float, low: float = -np.inf, high: float = np.in
     return out
 
 
-def percent(level: float) -> str:
-    return f"{100 * level:g} %"
-
-
 def result_of(ax: Any, frame: Any, return_data: bool) -> Any:
     """What a plot returns: the Axes, or the Axes and the data frame behind them."""
     return (ax, frame) if return_data else ax

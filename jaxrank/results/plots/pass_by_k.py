@@ -10,6 +10,7 @@ import numpy as np
 from jaxrank.data.names import model_index
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
+from jaxrank.numerics.interval import percent
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
@@ -17,7 +18,6 @@ from jaxrank.results.plots.canvas import (
     labels_of,
     legend,
     make_axes,
-    percent,
     result_of,
     text_width,
     write_caption,

@@ -9,7 +9,7 @@ import numpy as np
 from jaxrank.errors import OptionError
 from jaxrank.results.plots.canvas import SEQUENTIAL, SMALL, result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
-from jaxrank.results.plots.views import size_of
+from jaxrank.results.plots.views import chances_of, size_of
 
 
 def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, return_data: bool = False) -> Any:
@@ -20,10 +20,7 @@ def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, re
     """
     import pandas as pd
 
-    from jaxrank.results.posterior import Posterior
-    from jaxrank.results.replicates import Study
-
-    if not isinstance(source, Study | Posterior):
+    if not hasattr(source, "rank_probabilities"):
         raise OptionError(f"ranks have a distribution in Replicates or a Posterior, not in {type(source).__name__}")
     order = source.order[:top]
     shares = source.rank_probabilities()[order]
@@ -40,8 +37,6 @@ def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, re
         marked = np.arange(4, used, 5)
         ax.set_xticks(marked, [str(r + 1) for r in marked], fontsize=SMALL)
     ax.set_xlabel("rank", fontsize=SMALL)
-    bayesian = isinstance(source, Posterior)
-    method = source.model if bayesian else source.method
-    kind = "posterior probabilities" if bayesian else "shares of replicates"
-    write_caption(ax, f"Rank distribution by {method}", f"{size_of(source)}; {kind}, ties share the better rank", width)
+    note = f"{size_of(source)}; {chances_of(source)}, ties share the better rank"
+    write_caption(ax, f"Rank distribution by {source.method}", note, width)
     return result_of(ax, pd.DataFrame(shares, index=names, columns=np.arange(1, used + 1)), return_data)

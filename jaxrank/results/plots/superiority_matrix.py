@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxrank.results.plots.canvas import DIVERGING, result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
-from jaxrank.results.plots.views import size_of
+from jaxrank.results.plots.views import chances_of, size_of
 
 
 def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> Any:
@@ -36,16 +36,7 @@ def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> An
         unit="probability that the row is better",
         text=text,
     )
-    write_caption(ax, f"Who is better than whom, by {source.method}", f"{size_of(source)}; {_kind(source)}", width)
+    write_caption(
+        ax, f"Who is better than whom, by {source.method}", f"{size_of(source)}; {chances_of(source)}, ties half", width
+    )
     return result_of(ax, pd.DataFrame(values, index=names, columns=names), return_data)
-
-
-def _kind(source: Any) -> str:
-    from jaxrank.results.posterior import Posterior
-    from jaxrank.results.replicates import Study
-
-    if isinstance(source, Posterior):
-        return "posterior probability"
-    if isinstance(source, Study):
-        return "share of replicates in which the row ranks above, ties half"
-    return "normal approximation from the standard errors"

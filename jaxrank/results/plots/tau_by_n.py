@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jaxrank.numerics.interval import percent
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
     layered,
     legend,
     make_axes,
-    percent,
     result_of,
     text_width,
     write_caption,

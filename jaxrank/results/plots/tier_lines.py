@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.numerics.interval import percent
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
@@ -13,13 +14,14 @@ from jaxrank.results.plots.canvas import (
     make_axes,
     matplotlib,
     name_rows,
-    percent,
     result_of,
     rows_height,
     text_width,
     write_caption,
 )
 from jaxrank.results.plots.views import view_of
+from jaxrank.results.tiers import inseparable, rule_of, separated
+from jaxrank.results.tiers import tiers as tiers_of
 
 
 def tiers(
@@ -31,9 +33,6 @@ def tiers(
     difference diagram on its side) join models of which no two are separated. **source**, **level**: as in
     `jaxrank.results.tiers.separated`. **top**: draw only the best ones. The frame has columns tier, rank, model, score.
     """
-    from jaxrank.results.tiers import inseparable, rule_of, separated
-    from jaxrank.results.tiers import tiers as tiers_of
-
     view = view_of(source, level)
     above = separated(source, level)
     frame = view.frame[["rank", "model", "score"]].copy()

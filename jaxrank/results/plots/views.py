@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
-from jaxrank.results.plots.canvas import percent
+from jaxrank.results.convergence import Convergence
+from jaxrank.results.fit import Result
+from jaxrank.results.posterior import Posterior
+from jaxrank.results.replicates import Study
+from jaxrank.results.returned import RankedModels
 
 
 @dataclass(frozen=True)
@@ -16,68 +21,95 @@ class View:
     """A ranking to draw.
 
     **frame**: best model first: rank, model, score, and where they exist lower, upper, rank_lower, rank_upper.
-    **method**: what ranked. **size**: how much data. **interval**: which intervals, in words; empty without.
+    **method**: what ranked. **size**: how much data. **interval**, **rank_interval**: which intervals, in words; empty
+    without.
     """
 
     frame: Any
     method: str
     size: str
     interval: str
-    rank_interval: str = ""
+    rank_interval: str
 
     @property
     def caption(self) -> str:
-        return "; ".join(filter(None, (self.size, self.interval and f"bars: {self.interval}", self.rank_note)))
-
-    @property
-    def rank_note(self) -> str:
-        return f"at the right: {self.rank_interval or 'rank'}"
+        """Size, bars and the numbers at the right; what both intervals share is said once."""
+        bars = self.interval and f"bars: {self.interval}"
+        how = "the same way" if self.interval == self.rank_interval else self.rank_interval
+        ranks = f"interval of the rank, {how}" if how else "rank"
+        return "; ".join(filter(None, (self.size, bars, f"at the right: {ranks}")))
 
 
 def view_of(source: Any, level: float = 0.95) -> View:
     """The ranking of a `Result`, a `Replicates` or `Summary`, or a `Posterior`, with intervals at ``level``."""
-    from jaxrank.results.fit import Result
-    from jaxrank.results.posterior import Posterior
-    from jaxrank.results.replicates import Replicates, Study
-
-    if not isinstance(source, Result | Study | Posterior):
+    if not isinstance(source, RankedModels):
         raise OptionError(f"a ranking is drawn from a Result, Replicates or a Posterior, not {type(source).__name__}")
     frame = source.to_frame(level=level).drop(columns=["se", "sd"], errors="ignore")
-    if isinstance(source, Posterior):
-        kind, of_ranks = f"{percent(level)} equal-tailed credible intervals", f"{percent(level)} interval of the rank"
-    elif isinstance(source, Result):
-        kind, of_ranks = f"normal {percent(level)} intervals", ""
-    else:
-        how = "percentile" if isinstance(source, Replicates) else "normal"
-        kind, of_ranks = f"{how} {percent(level)} intervals", f"{percent(level)} percentile interval of the rank"
-    return View(frame, source.method, size_of(source), kind if "lower" in frame else "", of_ranks)
+    interval = source.interval(level).words if "lower" in frame else ""
+    ranks: Any = source
+    rank_interval = ranks.rank_intervals(level).words if "rank_lower" in frame else ""
+    return View(frame, ranks.method, size_of(source), interval, rank_interval)
 
 
+@singledispatch
 def size_of(source: Any) -> str:
     """How much data is behind a source, in words."""
-    from jaxrank.results.convergence import Convergence
-    from jaxrank.results.fit import Result
-    from jaxrank.results.posterior import Posterior
-    from jaxrank.results.replicates import Study
-
-    if isinstance(source, Posterior):
-        chains, draws = source.draws["theta"].shape[:2]
-        return f"{len(source.models)} models, {chains} chains of {draws:,} draws ({source.sampler})"
-    if isinstance(source, Convergence):
-        return (
-            f"{len(source.models)} models, {source.n_trials} trials, {source.n_replicates:,} replicates by "
-            f"{source.scheme}"
-        )
-    if isinstance(source, Study):
-        return f"{size_of(source.estimate)}, {source.n_replicates:,} replicates by {source.scheme}"
-    if isinstance(source, Result):
-        return size_of(source.data)
-    if isinstance(source, Responses):
-        n = source.trials[source.trials > 0]
-        trials = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
-        gaps = " (some cells missing)" if (source.trials == 0).any() else ""
-        word = "trial" if trials == "1" else "trials"
-        return f"{len(source.models)} models, {len(source.questions)} questions, {trials} {word} a cell{gaps}"
-    if isinstance(source, Comparisons):
-        return f"{len(source.models)} models, {source.count.sum():,.0f} battles"
     return f"{len(source.models)} models"
+
+
+@size_of.register
+def _(source: Data) -> str:
+    amounts = [f"{n:,.0f} {unit}{'s' if n != 1 else ''}" for unit, n in source.units.items()]
+    return ", ".join([f"{len(source.models)} models", *amounts])
+
+
+@size_of.register
+def _(source: Responses) -> str:
+    n = source.trials[source.trials > 0]
+    trials = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+    gaps = " (some cells missing)" if (source.trials == 0).any() else ""
+    word = "trial" if trials == "1" else "trials"
+    return f"{len(source.models)} models, {len(source.questions)} questions, {trials} {word} a cell{gaps}"
+
+
+@size_of.register
+def _(source: Result) -> str:
+    return size_of(source.data)
+
+
+@size_of.register
+def _(source: Study) -> str:
+    return f"{size_of(source.estimate)}, {source.n_replicates:,} replicates by {source.scheme}"
+
+
+@size_of.register
+def _(source: Posterior) -> str:
+    chains, draws = source.draws["theta"].shape[:2]
+    return f"{len(source.models)} models, {chains} chains of {draws:,} draws ({source.sampler})"
+
+
+@size_of.register
+def _(source: Convergence) -> str:
+    size = f"{len(source.models)} models, {source.n_trials} trials"
+    return f"{size}, {source.n_replicates:,} replicates by {source.scheme}"
+
+
+@singledispatch
+def chances_of(source: Any) -> str:
+    """What the probabilities of a source are, in words."""
+    raise OptionError(f"a {type(source).__name__} has no probabilities of ranks")
+
+
+@chances_of.register
+def _(source: Result) -> str:
+    return "normal approximation from the standard errors"
+
+
+@chances_of.register
+def _(source: Study) -> str:
+    return "shares of replicates"
+
+
+@chances_of.register
+def _(source: Posterior) -> str:
+    return "posterior probabilities"

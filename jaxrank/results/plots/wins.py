@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.data.kind import Data
+from jaxrank.data.responses import Responses
+from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
 from jaxrank.results.plots.canvas import DIVERGING, SEQUENTIAL, result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
@@ -17,8 +20,9 @@ SHOWS = ("wins", "counts")
 def win_matrix(source: Any, ax: Any = None, *, show: str = "wins", return_data: bool = False) -> Any:
     """Share of comparisons that the model in the row won (ties half), or how many there were; empty where none.
 
-    **source**: `Comparisons`, `Responses` (trial against trial of a question), or a `Result` on such data, whose
-    ranking then orders the models; without one the share of all comparisons won does. **show**: "wins" or "counts".
+    **source**: `Comparisons`, `Rankings` (a model above each that it precedes), `Responses` (trial against trial of a
+    question), or a `Result` on such data, whose ranking then orders the models; without one the share of all
+    comparisons won does. **show**: "wins" or "counts".
     The frame is the matrix.
     """
     import pandas as pd
@@ -57,15 +61,10 @@ def win_matrix(source: Any, ax: Any = None, *, show: str = "wins", return_data: 
 
 def _totals(data: Any) -> tuple[np.ndarray, np.ndarray]:
     """Wins (L, L) and ties (L, L) of every pair."""
-    from jaxrank.data.comparisons import Comparisons
-    from jaxrank.data.responses import Responses
-    from jaxrank.data.statistics import Pairs
-
-    if isinstance(data, Comparisons):
-        return data.wins, data.ties
-    if not isinstance(data, Responses):
-        raise OptionError(f"a win matrix is drawn from Comparisons or Responses, not {type(data).__name__}")
-    pairs = Pairs.of(data, pairing="aligned" if data.outcomes is not None else "all")
+    if not isinstance(data, Data):
+        raise OptionError(f"a win matrix is drawn from data or a result on them, not from {type(data).__name__}")
+    pairing = "all" if isinstance(data, Responses) and data.outcomes is None else "aligned"
+    pairs = data.statistic(Pairs, pairing)
     wins, ties = np.array(pairs.wins, float), np.array(pairs.ties, float)
     np.fill_diagonal(wins, 0)
     np.fill_diagonal(ties, 0)
