@@ -33,6 +33,8 @@ TIES = ("model", "half", "drop")
 BOTHBAD = ("tie", "drop")
 READINGS = ("name", "side")
 
+_UNREAD = -2
+"""A winner that cannot be read in one of the two ways."""
 _NONE = ("", "nan", "none", "null", "na", "error")
 _WORDS = {
     **dict.fromkeys(("model_a", "a", "left", "player_a", "win"), A_WINS),
@@ -154,7 +156,7 @@ def comparisons(
     if roles.count is not None:
         count = _counts(roles.count, columns[roles.count], where, place)
         notes.append(f"column {roles.count!r} counts the battles of a row: {count.sum():g} in {n_rows} rows")
-        outcome = np.where(count == 0, -2, outcome)
+        outcome = np.where(count == 0, _UNREAD, outcome)
         if (count == 0).any():
             notes.append(f"{int((count == 0).sum())} rows with a count of 0 were dropped")
     silent = int((outcome == -1).sum())
@@ -252,10 +254,6 @@ def _winner(
             "name of one of the row's two models"
         )
     return outcome
-
-
-_UNREAD = -2
-"""A winner that cannot be read in one of the two ways."""
 
 
 def _counts(name: str, column: Column, where: str, place: Callable[[int], str]) -> np.ndarray:

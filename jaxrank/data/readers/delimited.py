@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class _Table:
             raise DataError(f"{self.path} is empty: it has no header")
         self.delimiter = max(DELIMITERS, key=first.count)
         try:
-            row = next(csv.reader(_chain(first, lines), delimiter=self.delimiter, strict=True))
+            row = next(csv.reader(chain([first], lines), delimiter=self.delimiter, strict=True))
         except csv.Error as error:
             raise DataError(f"{self.path}: the header cannot be read: {error}") from None
         self.header = [c.strip() for c in row]
@@ -70,6 +71,8 @@ class _Table:
         while self._start:
             end = _end_of_line(self._start)
             while end < 0 and (more := self._more(self._start)) != self._start:
+                if len(more) > 2 * BLOCK:
+                    raise DataError(f"{self.path} has a first line of more than {BLOCK} bytes: it is no table in text")
                 self._start = more
                 end = _end_of_line(self._start)
             end = len(self._start) if end < 0 else end
@@ -77,7 +80,7 @@ class _Table:
             yield line.decode("utf-8")
 
     def _more(self, start: bytes) -> bytes:
-        return start + (self._stream.read(1 << 16) or b"")
+        return start + (self._stream.read(max(1 << 16, len(start))) or b"")
 
     def read(self, places: list[int]) -> list[Column]:
         """The columns at these places of the header."""
@@ -125,11 +128,6 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         return self._start.readinto(buffer) or self._stream.readinto(buffer)
-
-
-def _chain(first: str, lines: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from lines
 
 
 def _end_of_line(text: bytes) -> int:

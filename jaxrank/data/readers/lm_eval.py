@@ -36,7 +36,12 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     document in all files (``doc_hash``). Trial: the repeat; files of one model and task are further trials."""
     rows = Rows(options)
     hashes: dict[tuple[str, str], Any] = {}
+    seen: set[tuple[str, str]] = set()
     for source in sorted(sources, key=lambda s: (s.path.parent, _time(s))):
+        if (source.stem, source.text) in seen:
+            rows.count("files are copies of another run and were left out")
+            continue
+        seen.add((source.stem, source.text))
         samples = list_of(source.lines, dict, source.name)
         task = _task(source)
         name, told = _model(source)

@@ -135,7 +135,8 @@ def read(
     if chosen[0] == "npz":
         if len(files) > 1:
             raise DataError(f"an npz file holds a whole R; read one at a time, not {len(files)} files")
-        return npz.load(files[0].path, array=array, levels=levels, threshold=threshold, ties=ties, bothbad=bothbad)
+        scale = {"levels": levels, "threshold": threshold, "ties": ties, "bothbad": bothbad}
+        return _with_notes(npz.load(files[0].path, array=array, **scale), notes)
     if model is not None and not isinstance(model, str):
         raise OptionError(f"model={model!r}; it must be the name of a column")
     return _with_notes(_read_tables([f.path for f in files], kinds, table), notes)

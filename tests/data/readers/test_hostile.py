@@ -74,6 +74,13 @@ def test_a_quote_that_is_not_closed_swallows_no_rows(tmp_path, text, row):
     refused(write(tmp_path / "r.csv", text), f"row {row}", "quoted field is not closed")
 
 
+def test_a_first_line_without_an_end(tmp_path, monkeypatch):
+    """Bytes that are no table are not searched for the end of a line again and again."""
+    refused(write(tmp_path / "r.csv", b"x" * 1_000_000), "the header cannot be read")
+    monkeypatch.setattr(delimited, "BLOCK", 100_000)
+    refused(tmp_path / "r.csv", "a first line of more than 100000 bytes")
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_ends_of_lines_and_delimiters(tmp_path, end, delimiter):

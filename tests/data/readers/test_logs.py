@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -424,6 +425,20 @@ def test_lm_eval_runs_are_trials_and_documents_are_checked(tmp_path):
     dump(second, [sample(0, 0.0, doc_hash="another")])
     with pytest.raises(DataError, match="doc_id 0 of 't' is another document"):
         read(tmp_path)
+
+
+def test_copies_of_an_lm_eval_run_are_left_out(logs, tmp_path):
+    """A run that was copied into another folder is no further trial; another run with equal scores is one."""
+    for name in ("one", "two"):
+        shutil.copytree(logs / "lm_eval" / "list", tmp_path / name)
+    r = read(tmp_path)
+    assert r.shape == (3, 3, 4)
+    assert "3 files are copies of another run and were left out" in r.notes
+    for path in (tmp_path / "two").rglob("samples_*"):
+        path.rename(path.with_name(path.name.replace("2026", "2027")))
+        results = next(path.parent.glob("results_*"))
+        results.rename(results.with_name(results.name.replace("2026", "2027")))
+    assert read(tmp_path).shape == (3, 3, 8)
 
 
 def test_lm_eval_rescore(tmp_path):
