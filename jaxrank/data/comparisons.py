@@ -129,6 +129,16 @@ class Comparisons(Data):
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.a, self.b, self.outcome, self.count
 
+    def distinct(self) -> Comparisons:
+        """Equal battles once, with how often each was fought: the winner first, of ties the model first in ``models``.
+        Their order is lost."""
+        swap = (self.outcome == B_WINS) | ((self.outcome == TIE) & (self.a > self.b))
+        a, b = np.where(swap, self.b, self.a), np.where(swap, self.a, self.b)
+        outcome = np.where(self.outcome == TIE, TIE, A_WINS)
+        kinds, index = np.unique(np.stack([a, b, outcome], axis=1), axis=0, return_inverse=True)
+        count = np.bincount(index.reshape(-1), self.count, minlength=len(kinds))
+        return self._made(*kinds.T, count, self.models, self.notes)
+
     def select(self, models: Any = None, battles: Any = None) -> Comparisons:
         """The battles among the given models, of the rows given; a note says how many others were left out.
 

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.pairing import all_pairs, pair_blocks
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.data.weights import Rows, Weights
@@ -162,7 +163,7 @@ class Pairs(eqx.Module):
         if isinstance(data, Comparisons | Rankings):
             return cls(_put(data.wins, dtype), _put(data.ties, dtype))
         if pairing == "all":
-            wins, ties = _all_pairs(data.counts.astype(float), np.ones(data.counts.shape[1]), np.einsum)
+            wins, ties = all_pairs(data.counts.astype(float), np.ones(data.counts.shape[1]), np.einsum)
         else:
             wins, ties = (x.sum(axis=0, dtype=float) for x in _pair_blocks(data, "trial"))
         return cls(_put(wins, dtype), _put(ties, dtype))
@@ -180,7 +181,7 @@ class Pairs(eqx.Module):
         if isinstance(rows, CountRows):
             counts = Counts.reduce(rows, weights)
             contract = functools.partial(jnp.einsum, precision=HIGHEST)
-            return cls(*_all_pairs(counts.categories, counts.questions, contract))
+            return cls(*all_pairs(counts.categories, counts.questions, contract))
         n_units, unit = rows.wins.flat.shape[0], rows.wins.unit
         if unit == "trial":
             w = _ones_if_none(weights.trials, (n_units,))
@@ -233,7 +234,7 @@ class Events(eqx.Module):
     def rows(cls, data: Responses | Comparisons, unit: str = "trial", **_: Any) -> EventRows:
         """Distinct events once, and for every unit the events that it contributes."""
         if isinstance(data, Comparisons):
-            outcomes, count = _battle_events(data)
+            outcomes, count = _battle_events(data.distinct())
             grid = (1, len(outcomes))
             return EventRows(_put(outcomes, jnp.int32), _put(count, _float()), jnp.arange(grid[1]), None, grid)
         cells = _cells(data, "setwise events")  # (M * N, L)
@@ -338,37 +339,7 @@ def _one_hot(data: Responses, what: str) -> np.ndarray:
 
 
 def _pair_blocks(data: Responses, unit: str) -> tuple[np.ndarray, np.ndarray]:
-    """wins and ties (K, L, L) of every unit, comparing trial n of one model with trial n of another."""
-    hot = _one_hot(_responses(data, "pairs"), "trials paired by their index")  # (C+1, L, M, N)
-    below = np.cumsum(hot, axis=0) - hot  # observed, and in a lower category
-    wins = ties = np.zeros(())
-    for won, lost in zip(hot, below, strict=True):
-        x, y = _by_unit(won, unit), _by_unit(lost, unit)
-        wins = wins + np.matmul(x, np.swapaxes(y, 1, 2))
-        ties = ties + np.matmul(x, np.swapaxes(x, 1, 2))
-    return wins, ties * (1 - np.eye(len(data.models), dtype=np.float32))
-
-
-def _by_unit(x: np.ndarray, unit: str) -> np.ndarray:
-    """(L, M, N) -> (K, L, entries of the unit)."""
-    if unit == "trial":
-        return np.transpose(x, (2, 0, 1))
-    if unit == "question":
-        return np.transpose(x, (1, 0, 2))
-    return np.moveaxis(x, 0, -1).reshape(-1, x.shape[0], 1)
-
-
-def _all_pairs(categories: Any, questions: Any, contract: Any) -> tuple[Any, Any]:
-    """Every trial of i against every trial of j on a question, scaled to the aligned total of the pair."""
-    n = categories.sum(-1)
-    below = categories.cumsum(-1) - categories
-    most = n[:, None, :] + n[None, :, :]
-    most = (most + abs(n[:, None, :] - n[None, :, :])) / 2  # max(n_i, n_j)
-    share = questions[None, None, :] / (most + (most == 0))
-    wins = (contract("imc,jmc->ijm", categories, below) * share).sum(-1)
-    ties = (contract("imc,jmc->ijm", categories, categories) * share).sum(-1)
-    off = 1 - np.eye(len(n), dtype=np.float32)
-    return wins * off, ties * off
+    return pair_blocks(_one_hot(_responses(data, "pairs"), "trials paired by their index"), unit)
 
 
 def _cells(data: Responses, what: str) -> np.ndarray:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 from numpy.typing import ArrayLike
 
 from jaxrank.errors import OptionError
 
 RankMethod = Literal["competition", "competition_max", "dense", "average"]
+_UNROLLED = 32  # models up to which pairs are compared in whole-array operations, one for each distance
 RANK_METHODS = ("competition", "competition_max", "dense", "average")
 
 
@@ -81,6 +83,45 @@ def kendall_tau(a: Any, b: Any) -> Array:
     """
     x, y = jnp.broadcast_arrays(_signs(a), _signs(b))
     return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))
+
+
+def tau_with(
+    scores: Num[Array, "rows models"], resolution: Num[Array, " rows"], reference: Num[Array, "..."]
+) -> Float[Array, " rows"]:
+    """float32 tau-b of each row of scores, equal within its resolution, with reference ranks (L,) or (rows, L).
+
+    NaN where either is constant or holds NaN. Memory is that of the scores, where `kendall_tau` takes all pairs.
+    """
+    n_models = scores.shape[-1]
+    within = resolution[:, None].astype(scores.dtype)
+    wanted = jnp.broadcast_to(reference, (1, n_models) if reference.ndim == 1 else scores.shape)
+
+    def add(sums: tuple[Array, ...], s: Array, t: Array, r: Array, u: Array) -> tuple[Array, ...]:
+        """Sums over pairs of scores s, t with reference ranks r, u."""
+        sign = (s - t > within).astype(jnp.int32) - (s - t < -within).astype(jnp.int32)
+        right = jnp.sign(u - r).astype(jnp.int32)
+        parts = sign * right, sign == 0, right != 0
+        return tuple(old + jnp.sum(x, axis=-1, dtype=jnp.int32) for old, x in zip(sums, parts, strict=True))
+
+    zero = jnp.zeros(scores.shape[0], jnp.int32)
+    sums = (zero, zero, jnp.zeros(wanted.shape[0], jnp.int32))
+    if n_models <= _UNROLLED:
+        for shift in range(1, n_models):  # pairs (i, i + shift)
+            sums = add(sums, scores[:, :-shift], scores[:, shift:], wanted[:, :-shift], wanted[:, shift:])
+    else:  # pairs (i, i + shift) around a circle; those half way round would come twice
+        twice = jnp.concatenate([scores, scores], axis=1), jnp.concatenate([wanted, wanted], axis=1)
+        turned = lambda x, shift: jax.lax.dynamic_slice_in_dim(x, shift, n_models, axis=1)
+        step = lambda shift, sums: add(sums, scores, turned(twice[0], shift), wanted, turned(twice[1], shift))
+        sums = jax.lax.fori_loop(1, (n_models + 1) // 2, step, sums)
+        if n_models % 2 == 0:
+            half = n_models // 2
+            sums = add(sums, scores[:, :half], scores[:, half:], wanted[:, :half], wanted[:, half:])
+    concordant, ties, known = sums
+    n_pairs = n_models * (n_models - 1) // 2
+    scale = jnp.sqrt((n_pairs - ties).astype(jnp.float32)) * jnp.sqrt(known.astype(jnp.float32))
+    lost = jnp.any(scores != scores, axis=-1) | jnp.any(wanted != wanted, axis=-1)
+    tau = jnp.where((scale > 0) & ~lost, concordant / jnp.where(scale > 0, scale, 1), jnp.nan)
+    return tau.astype(jnp.float32)
 
 
 def spearman(a: Any, b: Any) -> Array:

@@ -48,8 +48,10 @@ def count_above(ranks: np.ndarray) -> np.ndarray:
     """int (L, L): ``out[i, j]`` is how often model i has a better rank than j in ranks (S, L)."""
     n_models = ranks.shape[1]
     out = np.zeros((n_models, n_models), int)
-    for i in range(n_models):
-        out[i] = np.count_nonzero(ranks[:, i, None] < ranks, axis=0)
+    for a in range(0, len(ranks), 255):  # as many as a byte counts: sums of bytes are the fastest
+        part = ranks[a : a + 255]
+        for i in range(n_models):
+            out[i] += (part[:, i, None] < part).view(np.uint8).sum(axis=0, dtype=np.uint8)
     return out
 
 

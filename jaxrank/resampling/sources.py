@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.data.comparisons import TIE, Comparisons
+from jaxrank.data.pairing import all_pairs_size
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import CountRows, Counts, Events, Pairs, Sequence
 from jaxrank.data.weights import Rows, Weights, unit_of
@@ -21,6 +22,7 @@ from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
 from jaxrank.resampling.uneven import DRAWS_TRIALS, WithinCells, is_uneven
 
+_ROWS_BYTES = 2**30  # wins and ties of every unit
 _INDEX_BYTES = 8  # beside a gathered outcome: its index, and a random word or an order
 
 
@@ -92,7 +94,7 @@ class TrialSource(Source):
         every = isinstance(self.rows, CountRows) and self.statistic is Pairs
         every |= self.statistic is Pairs and isinstance(self.like, Counts)
         n_models, n_questions, _ = self.shape
-        paired = n_models**2 * n_questions * self.float_dtype.itemsize if every else 0
+        paired = all_pairs_size(n_models, n_questions) * self.float_dtype.itemsize if every else 0
         return max(gathered, paired)
 
     @property
@@ -233,21 +235,32 @@ def make_source(
 
 def _trials(data: Responses, statistic: type, scheme: Scheme, pairing: str) -> Source:
     dtype = jnp.zeros(()).dtype
-    if statistic is Sequence or not scheme.weighted:
+    probe = None
+    if scheme.weighted:
+        probe = jax.eval_shape(
+            lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
+        )
+    if statistic is Sequence or probe is None or _would_be_huge(data, statistic, scheme, pairing, unit_of(probe)):
         like = Counts.of(data) if statistic is Pairs and pairing == "all" else statistic.of(data, pairing=pairing)
         outcomes = _outcomes(data, statistic)
         return TrialSource(
             scheme=scheme, statistic=statistic, shape=data.shape, rows=None, outcomes=outcomes, like=like
         )
-    probe = jax.eval_shape(
-        lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
-    )
     rows = statistic.rows(data, unit_of(probe), pairing=pairing)
     rescaled = isinstance(scheme, Bayesian) and isinstance(rows, CountRows) and is_uneven(data.outcomes)
     trials = jnp.asarray(data.trials, dtype) if rescaled and probe.trials is not None else None
     return TrialSource(
         scheme=scheme, statistic=statistic, shape=data.shape, rows=rows, outcomes=None, like=None, trials=trials
     )
+
+
+def _would_be_huge(data: Responses, statistic: type, scheme: Scheme, pairing: str, unit: str) -> bool:
+    """Whether pairs of every unit take more room than the product with them saves time; then outcomes are gathered."""
+    if statistic is not Pairs or pairing == "all" or scheme.fractional or data.outcomes is None:
+        return False
+    n_models, n_questions, n_trials = data.shape
+    units = {"question": n_questions, "trial": n_trials, "cell": n_questions * n_trials}[unit]
+    return 8 * units * n_models**2 > _ROWS_BYTES
 
 
 def _outcomes(data: Responses, statistic: type) -> Array:
@@ -265,7 +278,8 @@ def _battles(data: Comparisons, statistic: type, scheme: Scheme, pairing: str, m
         raise OptionError(
             f'battles have no questions, so scheme {scheme} does not fit; "trials" draws battles with replacement'
         )
-    a, b, outcome, count = _distinct(data)
+    merged = data.distinct()
+    a, b, outcome, count = merged.arrays()
     whole = bool(np.all(count == np.rint(count)))
     if not whole and not isinstance(scheme, Bayesian | Models):
         raise OptionError(f'scheme {scheme} draws whole battles, but count holds fractions; use scheme="bayesian"')
@@ -273,7 +287,6 @@ def _battles(data: Comparisons, statistic: type, scheme: Scheme, pairing: str, m
         raise OptionError(f"subsample(n={scheme.n}): n must be between 1 and the number of battles, {count.sum():g}")
     if statistic is Sequence:
         statistic.of(data)  # raises where the order of the battles is not known
-    merged = Comparisons(a, b, np.array([1, 0, 0.5])[outcome], count, models=data.models)
     events = None if statistic is Pairs else Events.of(merged).outcomes
     return BattleSource(
         scheme=scheme,
@@ -286,13 +299,3 @@ def _battles(data: Comparisons, statistic: type, scheme: Scheme, pairing: str, m
         events=events,
         dtype=np.dtype(jnp.zeros(()).dtype),
     )
-
-
-def _distinct(data: Comparisons) -> tuple[np.ndarray, ...]:
-    """Distinct battles (winner first; ties with the smaller index first) and how often each was fought."""
-    swap = (data.outcome == 1) | ((data.outcome == TIE) & (data.a > data.b))
-    a, b = np.where(swap, data.b, data.a), np.where(swap, data.a, data.b)
-    outcome = np.where(data.outcome == TIE, TIE, 0)
-    kinds, index = np.unique(np.stack([a, b, outcome], axis=1), axis=0, return_inverse=True)
-    count = np.bincount(index.reshape(-1), data.count, minlength=len(kinds))
-    return kinds[:, 0], kinds[:, 1], kinds[:, 2], count

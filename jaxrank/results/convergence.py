@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxrank.errors import OptionError
 from jaxrank.numerics.interval import Interval, check_level
-from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.ranks import rank_scores, tau_with
 from jaxrank.resampling import draws
 from jaxrank.resampling.prefixes import Prefixes
 from jaxrank.resampling.work import Work, block_size
@@ -273,30 +273,6 @@ def same_ranking(scores: Array, resolution: Array, reference: Array) -> Bool[Arr
     strict = jnp.diff(reference[order])[None, :] > 0
     within = resolution[:, None].astype(scores.dtype)
     return jnp.all(jnp.where(strict, drop > within, jnp.abs(drop) <= within), axis=-1)
-
-
-def tau_with(scores: Array, resolution: Array, reference: Array) -> Float[Array, " prefixes"]:
-    """float32 tau-b of scores (n, L) with reference ranks (L,); NaN where either is constant or a score is NaN."""
-    n_models = reference.shape[0]
-    within = resolution[:, None].astype(scores.dtype)
-    concordant = ties = jnp.zeros(scores.shape[0], jnp.int32)
-    known = jnp.zeros((), jnp.int32)
-    # pairs (i, i + shift): a few whole-array operations for each shift instead of an (n, L, L) array
-    for shift in range(1, n_models):
-        apart = scores[:, :-shift] - scores[:, shift:]
-        sign = (apart > within).astype(jnp.int32) - (apart < -within).astype(jnp.int32)
-        wanted = jnp.sign(reference[shift:] - reference[:-shift]).astype(jnp.int32)
-        concordant = concordant + jnp.sum(sign * wanted[None, :], axis=-1, dtype=jnp.int32)
-        ties = ties + jnp.sum(sign == 0, axis=-1, dtype=jnp.int32)
-        known = known + jnp.sum(wanted != 0, dtype=jnp.int32)
-    n_pairs = n_models * (n_models - 1) // 2
-    scale = jnp.sqrt((n_pairs - ties).astype(jnp.float32)) * jnp.sqrt(known.astype(jnp.float32))
-    lost = (
-        jnp.any(jnp.isnan(scores), axis=-1)
-        if jnp.issubdtype(scores.dtype, jnp.floating)
-        else scores[:, 0] < scores[:, 0]
-    )
-    return jnp.where((scale > 0) & ~lost, concordant / jnp.where(scale > 0, scale, 1), jnp.nan).astype(jnp.float32)
 
 
 def _tau_sums(tau: np.ndarray) -> dict[str, np.ndarray]:

@@ -13,12 +13,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.models.ranker import NeedsPrior, Ranker
-from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.ranks import rank_scores, tau_with
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Models
 from jaxrank.resampling.sources import restrict
 from jaxrank.resampling.work import Work
-from jaxrank.results.convergence import tau_with
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.accepted import Seed
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.numerics.interval import Interval, check_level
-from jaxrank.numerics.ranks import kendall_tau
+from jaxrank.numerics.ranks import tau_with
 from jaxrank.numerics.separation import Superiority, difference_ends, rank_ends, shares_above, simultaneous_ends
 from jaxrank.numerics.status import Status
 from jaxrank.resampling.tally import Tally, ranks_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 REPLICATES = (".npz", ".parquet")
 """Endings of files that hold replicates."""
 
+_TAU_ROWS = 2048  # replicates whose tau is worked out at a time
 PERCENTILES = "percentiles of replicates"
 
 
@@ -301,10 +303,9 @@ class Replicates(Study):
         )
 
     def _reference(self, reference: Result | npt.ArrayLike | None) -> np.ndarray:
-        if reference is None:
-            return -self.ranks.astype(float)
-        if isinstance(reference, Result):
-            return -reference.ranks.astype(float)
+        if reference is None or isinstance(reference, Result):
+            ranks = (self if reference is None else reference).ranks
+            return np.where(ranks > 0, -ranks.astype(float), np.nan)
         values = np.asarray(reference, float)
         if values.shape != (len(self.models),):
             raise OptionError(
@@ -319,9 +320,21 @@ def centre_of(estimate: Result) -> np.ndarray:
 
 
 def tau_of_ranks(ranks: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """tau-b of each row of ranks (B, L), 1 best and 0 unknown, with reference scores (L,) or (B, L)."""
+    """tau-b of each row of ranks (B, L), 1 best and 0 unknown, with reference scores (L,)."""
     values = np.where(ranks > 0, -ranks.astype(np.float32), np.nan)
-    wanted = np.broadcast_to(reference.astype(np.float32), values.shape)
+    wanted = jnp.asarray(_descending(reference), jnp.float32)
     with jax.enable_x64(False):
-        steps = range(0, len(values), 2048)
-        return np.concatenate([np.asarray(kendall_tau(values[a : a + 2048], wanted[a : a + 2048])) for a in steps])
+        steps = range(0, len(values), _TAU_ROWS)
+        padded = np.pad(values, ((0, -len(values) % min(_TAU_ROWS, len(values))), (0, 0)))
+        parts = [padded[a : a + _TAU_ROWS] for a in steps]
+        taus = [np.asarray(_tau(part, np.zeros(len(part), np.float32), wanted)) for part in parts]
+        return np.concatenate(taus)[: len(values)]
+
+
+def _descending(reference: np.ndarray) -> np.ndarray:
+    """Whole ranks of reference scores, the highest first; NaN stays."""
+    distinct, place = np.unique(reference, return_inverse=True)
+    return np.where(np.isnan(reference), np.nan, len(distinct) - place.reshape(reference.shape))
+
+
+_tau = jax.jit(tau_with)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import jaxrank as jr
+from jaxrank.numerics.ranks import tau_with
 
 SCIPY_RANKS = {"competition": "min", "competition_max": "max", "dense": "dense", "average": "average"}
 
@@ -93,3 +94,20 @@ def test_case_H10_ranks_and_order():
     result = jr.fit([[0, 0], [1, 1], [1, 0]], "avg")
     assert result.ranks.tolist() == [3, 1, 2]
     assert result.order.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("n_models", [2, 3, 9, 32, 33, 40, 41])
+def test_tau_row_by_row_is_tau_of_all_pairs(n_models):
+    """The same numbers without a table of pairs: few models, many, an even and an odd number of them."""
+    rng = np.random.default_rng(n_models)
+    scores = rng.integers(0, n_models, (6, n_models)).astype(np.float32)
+    scores[4] = 1.0
+    scores[5, 0] = np.nan
+    rows = rng.integers(1, n_models, (6, n_models)).astype(np.float32)
+    for reference in (rows[0], rows):
+        got = tau_with(jnp.asarray(scores), jnp.zeros(6, jnp.float32), jnp.asarray(reference))
+        wanted = jr.kendall_tau(scores, np.broadcast_to(-reference, scores.shape))
+        np.testing.assert_allclose(got, wanted, atol=1e-6)
+    near = jnp.asarray(scores[:4]) + 0.4 * rng.random((4, n_models))
+    coarse = tau_with(near, jnp.full(4, 0.45), jnp.asarray(rows[0]))
+    np.testing.assert_allclose(coarse, tau_with(jnp.asarray(scores[:4]), jnp.zeros(4), jnp.asarray(rows[0])), atol=1e-6)

@@ -15,9 +15,10 @@ from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK
 from jaxrank.methods.pointwise import Average
+from jaxrank.numerics.ranks import tau_with
 from jaxrank.resampling import as_scheme, draws
 from jaxrank.resampling.prefixes import FittedPrefixes, TablePrefixes, TotalPrefixes, cell_table
-from jaxrank.results.convergence import same_ranking, tau_with
+from jaxrank.results.convergence import same_ranking
 from jaxrank.studies.convergence import convergence
 from tests.resampling.drawn import drawn_within_cells
 

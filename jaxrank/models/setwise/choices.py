@@ -23,7 +23,8 @@ class Choices(NamedTuple):
     **informative** (E,): whether an event says anything about the order, whatever its weight.
     **met** (L, L): whether two models took part in one event, informative or not.
     **rejected_pairs** (E, L (L + 1) / 2): products of ``rejected`` over pairs of models, upper triangle; None above
-    `SMALL` models. With it the sum of ``w_e v_e v_e'`` is one product that a batch of weights shares.
+    `SMALL` models, or where it would have more than `MOST_PAIRS` entries. With it the sum of ``w_e v_e v_e'`` is one
+    product that a batch of weights shares.
     """
 
     chosen: Float[Array, "events models"]
@@ -35,6 +36,7 @@ class Choices(NamedTuple):
 
 
 SMALL = 64
+MOST_PAIRS = 2**24
 
 
 def choices(outcomes: Int[Array, "events models"], weights: Float[Array, " events"], whole: bool = False) -> Choices:
@@ -46,8 +48,9 @@ def choices(outcomes: Int[Array, "events models"], weights: Float[Array, " event
     tied = (jnp.sum(present, axis=1) > 1) & whole
     informative = jnp.any(outcomes == 1, axis=1) & (jnp.any(outcomes == 0, axis=1) | tied)
     pairs = None
-    if outcomes.shape[1] <= SMALL:
-        i, j = np.triu_indices(outcomes.shape[1])
+    n_events, n_models = outcomes.shape
+    if n_models <= SMALL and n_events * n_models * (n_models + 1) // 2 <= MOST_PAIRS:
+        i, j = np.triu_indices(n_models)
         pairs = rejected[:, i] * rejected[:, j]
     return Choices(chosen, rejected, jnp.where(informative, weights, 0), informative, met, pairs)
 
