@@ -26,12 +26,12 @@ import numpy as np
 import jaxrank as jr
 from jaxrank.errors import JaxrankWarning
 from jaxrank.numerics.chains import ess_mean
-from jaxrank.posteriors.specs import MODELS
+from jaxrank.posteriors.specs import IDENTIFIERS
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 DATA = ("misguided_attention", "lrm_token_economy")
-ORDERS = ("plackett_luce_rankings", "davidson_luce_rankings")
+ORDERS = ("plackett_luce_rankings", "plackett_luce_rankings with ties")
 # scorio returns means alone: the draws are caught where it averages them.
 PEER = """
 import json, sys, time
@@ -95,7 +95,7 @@ def subset(data: jr.Responses, n_models: int, n_questions: int) -> jr.Responses:
 
 def models(options: argparse.Namespace) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    names = [*MODELS, "hierarchical_bradley_terry", "hierarchical_rasch", "hierarchical_rasch_2pl"]
+    names = [*IDENTIFIERS, ORDERS[1], "hierarchical_bradley_terry", "hierarchical_rasch", "hierarchical_rasch_2pl"]
     wanted = options.only.split(",") if options.only else names
     for name in options.data.split(","):
         data = subset(jr.datasets.load(name), options.models, options.questions)
@@ -103,7 +103,7 @@ def models(options: argparse.Namespace) -> dict[str, Any]:
             given: Any = data
             if model in ORDERS:
                 given = strict_orders_of(data) if model == ORDERS[0] else orders_of(data)
-            out[f"{name}/{model}"] = found = figures(quiet(given, model, n_warmup=1000, n_samples=2500))
+            out[f"{name}/{model}"] = found = figures(quiet(given, model.split()[0], n_warmup=1000, n_samples=2500))
             store("models", out)
             print(f"{name:20s} {model:28s} {found}", flush=True)
     return out

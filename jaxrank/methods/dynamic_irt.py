@@ -26,7 +26,7 @@ class GrowthIRT(Ranker, Explains):
     """Rasch abilities that grow or fall along a straight line over the trials.
 
     **Model** Pr(R_lmn = 1) = sigmoid(theta0_l + theta1_l t_n - b_m), t_n = n / (N - 1) in [0, 1] over the trials n = 0
-    .. N-1 (0 where N = 1) [verhelst1993; hariri2026ranking, algorithm 8].
+    .. N-1 up to the last with a result (0 where N = 1) [verhelst1993; hariri2026ranking, algorithm 8].
     **Reads** the sequence of trials of binary outcomes.
     **Scores** a level of theta in log-odds, difficulties summing to 0.
     **Fields** ``score``: "initial" theta0 (default, as published), "final" theta0 + theta1, "mean" theta0 + theta1 / 2,
@@ -44,9 +44,8 @@ class GrowthIRT(Ranker, Explains):
     max_steps: int = count(100)
 
     def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
-        n_trials = stat.outcomes.shape[0]
         dtype = jnp.zeros(()).dtype
-        time = jnp.arange(n_trials, dtype=dtype) / max(n_trials - 1, 1)
+        time = jnp.arange(stat.outcomes.shape[0], dtype=dtype) / _duration(stat, dtype)
         design = jnp.stack([jnp.ones_like(time), time], axis=1)
         penalty = jnp.diag(jnp.array([0.0, 2.0], dtype)) * jnp.asarray(self.slope_penalty, dtype)
         table = _pooled(stat, keep_extreme=True)
@@ -99,7 +98,9 @@ class StateSpaceIRT(Ranker):
         dtype = jnp.zeros(()).dtype
         eye = jnp.eye(n_trials, dtype=dtype)
         steps = eye[1:] - eye[:-1]
-        walk = jnp.matmul(steps.T, steps) * 2 * (n_trials - 1) * jnp.asarray(self.smoothness, dtype)
+        # After the last result the path stays where it is.
+        duration = _duration(stat, dtype)
+        walk = jnp.matmul(steps.T, steps) * 2 * duration * jnp.asarray(self.smoothness, dtype)
         penalty = walk.at[0, 0].add(2 * jnp.asarray(self.anchor, dtype))
         table = _pooled(stat, keep_extreme=False)
         found = _fit(stat, table, eye, penalty, True, True, self.max_steps)
@@ -107,11 +108,22 @@ class StateSpaceIRT(Ranker):
         levels = {
             "initial": path[:, 0],
             "final": path[:, -1],
-            "mean": jnp.mean(path, axis=1),
+            "mean": jnp.mean(path, axis=1, where=(jnp.arange(n_trials) <= _last(stat))[None, :]),
             "gain": path[:, -1] - path[:, 0],
         }
         params = {"path": path, "difficulty": reported_difficulty(table, b)}
         return Fit(levels[self.score], found.status, found.steps, solver_resolution(path.reshape(-1)), params)
+
+
+def _last(stat: Sequence) -> Array:
+    """The last trial with a result: of the first n trials of a study, n - 1, whatever the trials that follow."""
+    tried = jnp.any(stat.outcomes >= 0, axis=(1, 2))
+    return jnp.max(jnp.where(tried, jnp.arange(tried.shape[0]), 0))
+
+
+def _duration(stat: Sequence, dtype: Any) -> Array:
+    """Steps from the first trial to the last with a result, 1 where there is but one trial."""
+    return jnp.maximum(_last(stat), 1).astype(dtype)
 
 
 def _pooled(stat: Sequence, keep_extreme: bool) -> ItemTable:

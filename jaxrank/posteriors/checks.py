@@ -17,7 +17,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.numerics.interval import check_level
-from jaxrank.posteriors.specs import MODELS, Evidence, PosteriorModel, base_name
+from jaxrank.posteriors.specs import MODELS, Evidence, PosteriorModel, base_name, name_of
 
 MAX_EVENTS = 200_000
 EXTRA = "pip install 'jaxrank[arviz]'"
@@ -63,7 +63,7 @@ def spec_of(posterior: Any) -> PosteriorModel:
     name = base_name(posterior.model)
     if name not in MODELS:
         raise OptionError(f"this posterior of {posterior.model} is drawn in closed form: it has no likelihood of units")
-    return MODELS[name]
+    return MODELS[name if posterior.evidence is None else name_of(name, posterior.evidence.design)]
 
 
 def evidence_of(posterior: Any) -> Evidence:

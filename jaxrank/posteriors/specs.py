@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.data.order_statistic import Orders
+from jaxrank.data.rankings import Rankings
 from jaxrank.data.statistics import Counts, Events, Pairs
-from jaxrank.errors import OptionError
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.pairs.likelihoods import (
     BradleyTerryLikelihood,
@@ -26,13 +26,28 @@ from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikel
 
 UPPER_GUESSING = 0.5
 PREFIX = "hierarchical_"
-ALIASES = {"davidson": "bradley_terry_davidson"}
+LISTS, TIED_LISTS = "plackett_luce_rankings", "plackett_luce_rankings with ties"
+"""The model of ordered lists, and the same where some of them tie (no identifier of its own)."""
 
 
 def base_name(model: str) -> str:
-    """The name of a model without the prefix of its hierarchical version, aliases resolved."""
-    name = model.removeprefix(PREFIX)
-    return ALIASES.get(name, name)
+    """The name of a model without the prefix of its hierarchical version."""
+    return model.removeprefix(PREFIX)
+
+
+def name_for(name: str, data: Any) -> str:
+    """The entry of `MODELS` behind an identifier: Plackett-Luce of ordered lists reads lists, with ties where they have
+    some."""
+    if name not in ("plackett_luce", LISTS) or not isinstance(data, Rankings):
+        return name
+    return TIED_LISTS if np.any(np.asarray(data.ties) > 0) else LISTS
+
+
+def name_of(name: str, design: Any) -> str:
+    """The same from the design that was made of the data."""
+    if name not in ("plackett_luce", LISTS):
+        return name
+    return TIED_LISTS if "slate" in design else LISTS if "slates" in design else name
 
 
 class Evidence(NamedTuple):
@@ -204,9 +219,6 @@ def _read_choices(stat: Events) -> Any:
 
 
 def _read_orders(stat: Orders) -> Any:
-    several = bool(jnp.any(jnp.sum(stat.outcomes == 1, axis=1) > 1))
-    if several:
-        raise OptionError("plackett_luce_rankings samples orders without ties: use davidson_luce_rankings")
     return choices(stat.outcomes, stat.weights)
 
 
@@ -287,8 +299,8 @@ MODELS = {
             pack=lambda v: [v["log_kappa"]],
             unpack=lambda extra: {"log_kappa": jnp.maximum(extra[0], 1e-3)},  # away from the border
         ),
-        PosteriorModel("plackett_luce_rankings", Orders, _read_orders, CHOICE, lambda _: LuceLikelihood()),
-        _sets("davidson_luce_rankings", Orders, _read_tied_orders),
+        PosteriorModel(LISTS, Orders, _read_orders, CHOICE, lambda _: LuceLikelihood()),
+        _sets(TIED_LISTS, Orders, _read_tied_orders),
         PosteriorModel("bradley_terry_luce", Events, _read_choices, CHOICE, lambda _: LuceLikelihood()),
         _sets("davidson_luce", Events, _read_sets),
         _items("rasch", 1),
@@ -297,3 +309,5 @@ MODELS = {
         _items("rasch_3pl", 3, lambda _: {"a": _slopes(), "c_share": _beta(2.0, 6.0)}),
     )
 }
+IDENTIFIERS = tuple(name for name in MODELS if name != TIED_LISTS)
+"""What `jaxrank.posterior` takes: identifiers of the catalogue, and bradley_terry_ties, which only has a posterior."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import time
 import warnings
@@ -24,7 +25,7 @@ from jaxrank.numerics.precision import precision
 from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
-from jaxrank.posteriors.specs import MODELS, PREFIX, Evidence, PosteriorModel, base_name
+from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, PosteriorModel, base_name, name_for
 from jaxrank.results.posterior import Posterior
 from jaxrank.studies.fit import as_data, as_key
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 SitePrior: TypeAlias = "float | Prior | Distribution"
 Priors: TypeAlias = "SitePrior | Mapping[str, SitePrior]"
 
-CONJUGATE = ("bayes", "beta_binomial", "dirichlet")
+CONJUGATE = ("bayes",)
 TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
 SAMPLERS = ("nuts", "laplace", "svi")
 
@@ -59,10 +60,10 @@ def posterior(
     """Draw from the posterior of a model: not one order, but the probability of every rank.
 
     **data**: R, `Responses`, `Comparisons` or `Rankings`, as `jaxrank.fit` takes them.
-    **model**: bradley_terry, plackett_luce, bradley_terry_ties (one tie rate for all pairs), bradley_terry_davidson,
-    rao_kupper, bradley_terry_luce, davidson_luce, plackett_luce_rankings, davidson_luce_rankings, rasch, rasch_2pl,
-    rasch_3pl; with the prefix ``hierarchical_`` the scale of the strengths is learnt. bayes (also beta_binomial,
-    dirichlet) is conjugate, and its draws are independent.
+    **model**: an identifier of the catalogue that has a posterior: bradley_terry, plackett_luce (of ordered lists with
+    their ties, as plackett_luce_rankings), bradley_terry_davidson, rao_kupper, bradley_terry_luce, davidson_luce,
+    rasch, rasch_2pl, rasch_3pl; bradley_terry_ties has one tie rate for all pairs. With the prefix ``hierarchical_``
+    the scale of the strengths is learnt. bayes is conjugate, and its draws are independent.
     **priors**: by site; "theta" is a variance (1 by default: zero-sum normal strengths), a `jaxrank.priors` prior or a
     NumPyro distribution for one model or for all; a prior that is not a dict is that of theta. Other sites take NumPyro
     distributions: "scale" (HalfNormal(2), hierarchical), "tie_rate" (Beta(1, 1)), "log_nu" (Normal(0, 1.5)),
@@ -80,7 +81,8 @@ def posterior(
     Returns a `Posterior`; warns by `JaxrankWarning` where the chains cannot be trusted. Small models are fastest on a
     CPU.
     """
-    data, kind, hierarchical = as_data(data), *_model_name(model)
+    data = as_data(data)
+    kind, hierarchical = _model_name(model, data)
     _check_numbers(n_chains=n_chains, n_warmup=n_warmup, n_samples=n_samples, n_steps=n_steps)
     if sampler not in SAMPLERS:
         raise OptionError(f"sampler={sampler!r}; choose one of {', '.join(SAMPLERS)}")
@@ -139,7 +141,8 @@ def numpyro_model(
     ``model(design, outcomes)`` is the joint density and ``model(design)`` the prior predictive distribution, for
     `numpyro.infer.Predictive`, ``numpyro.infer.log_likelihood`` and other samplers; the observed site is "outcomes".
     """
-    data, kind, hierarchical = as_data(data), *_model_name(model)
+    data = as_data(data)
+    kind, hierarchical = _model_name(model, data)
     if kind in CONJUGATE:
         raise OptionError(f"{kind} is conjugate: its posterior is drawn in closed form, and there is no NumPyro model")
     with precision(dtype):
@@ -189,11 +192,15 @@ def _sampler(model: Callable[..., None], n_chains: int, options: tuple[Any, ...]
     return Sampler(nuts_chain(model, *options), n_chains)
 
 
-def _model_name(model: str) -> tuple[str, bool]:
-    name = base_name(model)
-    if name not in MODELS and name not in CONJUGATE:
-        raise UnknownMethodError(f"no posterior for {model!r}; choose one of {', '.join([*MODELS, *CONJUGATE])}")
-    return name, model.startswith(PREFIX)
+def _model_name(model: str, data: Data) -> tuple[str, bool]:
+    known = [*IDENTIFIERS, *CONJUGATE]
+    name = base_name(model) if isinstance(model, str) else ""
+    if name in known:
+        return name_for(name, data), model.startswith(PREFIX)
+    meant = [n for n in (name.removesuffix("_map"), f"bradley_terry_{name}") if n in known]
+    near = meant or difflib.get_close_matches(name, known, n=2)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise UnknownMethodError(f"no posterior for {model!r}; {hint}There are {', '.join(known)}")
 
 
 def _check_numbers(**numbers: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -12,6 +13,7 @@ import jaxrank as jr
 from jaxrank.numerics.status import Status
 from tests.methods.test_irt_joint import E08
 from tests.oracles import golden, tensor_params
+from tests.problems import graded
 
 
 @pytest.mark.parametrize("data", ["lsat6", "lsat7"])
@@ -113,3 +115,24 @@ def test_case_A08_growth_has_no_finite_optimum_for_all_equal_rows():
     with pytest.raises(jr.errors.NoFiniteOptimumError):
         jr.fit(R, "dynamic_irt_growth")
     np.testing.assert_array_equal(jr.fit(R, "dynamic_irt_state_space").ranks, [1, 1, 1])
+
+
+@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize(
+    ("name", "score"),
+    [
+        ("dynamic_irt_growth", "final"),
+        ("dynamic_irt_state_space", "final"),
+        pytest.param("dynamic_irt_growth", "mean", marks=pytest.mark.slow),
+        pytest.param("dynamic_irt_state_space", "mean", marks=pytest.mark.slow),
+    ],
+)
+def test_time_ends_at_the_last_trial_with_a_result(name, score, n):
+    """Numerics 13: a prefix of n trials has the scores of those trials alone, not of a longer time."""
+    R = graded(12, (5, 10, 8))
+    prefix = np.where(np.arange(8) < n, R, -1)
+    ranker = jr.entries()[name].ranker(score=score)
+    with jax.enable_x64(True):
+        fits = [jax.jit(lambda s: ranker(s))(ranker.statistic.of(jr.Responses(x))) for x in (prefix, R[:, :, :n])]
+    assert int(fits[0].status) == int(fits[1].status)
+    np.testing.assert_allclose(fits[0].scores, fits[1].scores, atol=1e-6, equal_nan=True)

@@ -176,12 +176,12 @@ def test_comparison_by_leave_one_out():
         wins[i, j], wins[j, i], ties[i, j] = rng.multinomial(n, p / p.sum())
         ties[j, i] = ties[i, j]
     data = jr.Comparisons.from_matrix(wins, ties)
-    davidson, flat = drawn("davidson", data=data), drawn("bradley_terry_ties", data=data)
+    davidson, flat = drawn("bradley_terry_davidson", data=data), drawn("bradley_terry_ties", data=data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", JaxrankWarning)
         frame = davidson.compare({"one rate": flat})
     assert (
-        list(frame.index) == ["davidson", "one rate"]
+        list(frame.index) == ["bradley_terry_davidson", "one rate"]
         and frame["rank"].tolist() == [1, 2]
         and frame["weight"].iloc[0] > 0.9
     )
@@ -231,7 +231,7 @@ def test_files_of_every_format(tmp_path):
 def test_statuses_have_remedies_and_summary_says_them():
     rng = np.random.default_rng(0)
     draws = {"theta": rng.normal(size=(2, 30, 2)), "log_nu": rng.normal(size=(2, 30)) + np.arange(2)[:, None] * 5}
-    post = jr.Posterior(draws, ("a", "b"), "davidson", "nuts", {"diverging": np.ones((2, 30), bool)})
+    post = jr.Posterior(draws, ("a", "b"), "bradley_terry_davidson", "nuts", {"diverging": np.ones((2, 30), bool)})
     assert list(post.statuses) == ["divergent", "r_hat", "low_ess"]
     for status, word in {"divergent": "target_accept", "r_hat": "n_warmup", "low_ess": "n_samples"}.items():
         assert word in post.statuses[status]

@@ -178,10 +178,9 @@ def test_rankings_have_posteriors():
     strict = jr.posterior(jr.Rankings(orders), "plackett_luce_rankings", n_warmup=400, n_samples=400)
     mode = jr.fit(jr.Rankings(orders), "plackett_luce_rankings_map", max_tied=1, dtype="float64")
     assert np.abs(strict.scores - mode.scores).max() < 0.15
-    tied = jr.posterior(jr.Rankings([*orders, [0, [1, 2], 3]]), "davidson_luce_rankings", n_warmup=400, n_samples=400)
+    tied = jr.posterior(jr.Rankings([*orders, [0, [1, 2], 3]]), "plackett_luce_rankings", n_warmup=400, n_samples=400)
     assert tied.ranks[0] == 1
-    with pytest.raises(OptionError, match="davidson_luce_rankings"):
-        jr.posterior(jr.Rankings([[0, [1, 2]]]), "plackett_luce_rankings")
+    assert "log_delta" in tied.draws and "log_delta" not in strict.draws
 
 
 @pytest.mark.slow
@@ -340,3 +339,33 @@ def test_rasch_against_an_independent_sampler():
     )
     assert np.all(np.abs(post.scores - mean) < 4 * error)
     assert post.theta.std(axis=0) == pytest.approx(sd, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("davidson", "did you mean 'bradley_terry_davidson'"),
+        ("bradley_terry_map", "did you mean 'bradley_terry'"),
+        ("bradly_terry", "did you mean 'bradley_terry"),
+        ("elo", "There are bradley_terry"),
+        (3, "no posterior for 3"),
+    ],
+)
+def test_unknown_models_name_the_nearest(model, says):
+    """Interface, section 4: one catalogue of names."""
+    with pytest.raises(jr.errors.UnknownMethodError, match=says):
+        jr.posterior([[1, 0], [0, 1]], model)
+
+
+def test_models_are_those_of_the_catalogue():
+    from jaxrank.posteriors.specs import IDENTIFIERS
+
+    assert set(IDENTIFIERS) - set(jr.catalogue()) == {"bradley_terry_ties"}
+
+
+def test_lists_are_read_as_lists_under_every_name():
+    """Interface 12: the posterior of plackett_luce read the pairs of ordered lists."""
+    strict, tied = jr.Rankings([[0, 1, 2], [1, 2, 0]]), jr.Rankings([[0, [1, 2]], [1, 2, 0]])
+    for name in ("plackett_luce", "plackett_luce_rankings"):
+        assert "slates" in jr.numpyro_model(strict, name)[1]
+        assert "orders" in jr.numpyro_model(tied, name)[1]

@@ -23,7 +23,8 @@ from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Bars, Table
 
 Model = Annotated[
-    str, typer.Option("--method", "-m", help="bradley_terry, davidson, rasch_2pl, bayes ...; prefix hierarchical_.")
+    str,
+    typer.Option("--method", "-m", help="bradley_terry, rao_kupper, rasch_2pl, bayes ...; prefix hierarchical_."),
 ]
 
 
