@@ -28,7 +28,8 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\blevels=\(0, 0\.5, 1\)", "--levels 0,0.5,1"),
     (r"\bthreshold=([\d.]+)", r"--threshold \1"),
     (r"\bscheme=[\"']?(\w+(?:\(\w+\))?)[\"']?", r"--scheme \1"),
-    (r"\b(n_)?(replicates|samples|chains|warmup)=", r"--\2 "),
+    (r"\bn_(replicates|samples|chains|warmup)=", r"--\1 "),
+    (r"\bn_(replicates|samples|chains|warmup)\b", r"--\1"),
     (r"\b(chunk_size|checkpoint|reference|sampler|level|seed)=", lambda m: f"--{m[1].replace('_', '-')} "),
 )
 """Options and calls of Python in messages of the library, and what does the same on the command line."""

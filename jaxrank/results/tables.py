@@ -18,13 +18,21 @@ SPARE = ("ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
 """Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars."""
 THEN = (
     *(("same_order",), ("group",), ("samples",), ("falling",), ("scaling_metric",), ("plain_mean",), ("dawid_skene",)),
-    *(("rank_lower", "rank_upper"), ("p_best",), ("status",), ("lower", "upper"), ("levels",), ("options",)),
+    *(
+        ("rank_lower", "rank_upper"),
+        ("p_best",),
+        ("status",),
+        ("lower", "upper"),
+        ("levels",),
+        ("options",),
+        ("family",),
+    ),
 )
 """Columns that leave next, together those that mean nothing apart. All others stay, whatever the width."""
 
-GAP, BARS, FOLDED, NARROW = 2, 20, 0.4, 8
-"""Blanks between columns; room that bars ask for; share of the width that text keeps before columns of ``THEN`` leave,
-and the least width that it is folded to when none is left."""
+GAP, BARS, READABLE, NARROW = 2, 20, 28, 8
+"""Blanks between columns; cells that bars ask for; cells that a column of text keeps as long as columns of ``THEN`` can
+leave, and the fewest that it is folded to when none is left."""
 MISSING = "-"
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
@@ -70,11 +78,10 @@ class Table:
         own = {name: max(map(cell_width, (visible(name), *cells[name]))) for name in shown}
         left_out: list[str] = []
 
-        def need(text_share: float = 1.0) -> int:
-            most = int(width * text_share) if width else 0
-            texts = [own[n] for n in shown if not numeric[n]]
-            total = sum(own[n] for n in shown) + GAP * (len(shown) - 1)
-            return total - sum(texts) + min(sum(texts), max(most, NARROW * len(texts)))
+        def need(text: int | None = None) -> int:
+            """Cells of a line whose columns of text are no wider than ``text``."""
+            wide = (own[n] if numeric[n] or text is None else min(own[n], text) for n in shown)
+            return sum(wide) + GAP * (len(shown) - 1)
 
         def leave(group: Sequence[str]) -> None:
             gone = [n for n in group if n in shown]
@@ -88,7 +95,7 @@ class Table:
                 if need() + room > width:
                     leave([name])
             for group in THEN:
-                if need(FOLDED) > width:
+                if need(READABLE) > width:
                     leave(group)
             fixed = sum(own[n] for n in shown if numeric[n]) + GAP * (len(shown) - 1)
             own |= _shared({n: own[n] for n in shown if not numeric[n]}, width - fixed)

@@ -311,7 +311,7 @@ def test_bad_input_ends_in_one_line_and_code_2(run: Run, tmp_path: Path, case: s
     [
         (["-m", "bradley_tery"], "did you mean"),
         (["-m", "pass_at_k", "-s", "k=9"], "k"),
-        (["-m", "pass_at_k", "-s", "n=2"], "its options are"),
+        (["-m", "pass_at_k", "-s", "n=2"], "--replicates"),
         (["-m", "pass_at_k", "-s", "k"], "NAME=VALUE"),
         (["-s", "k=1", "-s", "k=2"], "twice"),
         (["--level", "1.5"], "1.5"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +46,7 @@ def posterior(
 
     from jaxrank.errors import JaxrankWarning
     from jaxrank.posteriors.files import check_format
+    from jaxrank.resampling.progress import progress_bar
     from jaxrank.studies.posterior import CONJUGATE, posterior
 
     check_output("--output", output)
@@ -54,7 +54,9 @@ def posterior(
     if save is not None:
         check_format(save)
     priors = None if method in CONJUGATE or method.startswith("hierarchical_") else prior_variance
-    with warnings.catch_warnings(), bar() as progress:
+    chained = sampler == "nuts" and method not in CONJUGATE  # what else there is reports no steps
+    bar = progress_bar(f"{method}, steps of each chain", warmup + samples, None if chained else False)
+    with warnings.catch_warnings(), bar as advance:
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
         found = posterior(
             data,
@@ -65,7 +67,7 @@ def posterior(
             n_samples=samples,
             seed=seed,
             sampler=sampler,
-            progress=progress,
+            progress=_steps(advance) if chained else None,
         )
         frame = found.to_frame(level=level)
     title = f"{method}: posterior means and {100 * level:g} % intervals"
@@ -77,20 +79,16 @@ def posterior(
     say(f"{found.seconds:.1f} seconds, {found.divergences} divergences")
 
 
-@contextmanager
-def bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr, shown on a terminal alone: a function of steps done and steps in all."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+def _steps(advance: Callable[[int], None]) -> Callable[[int, int], None]:
+    """From the steps done in all, as a chain reports them, to those done since the last report."""
+    before = 0
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.completed}/{task.total} steps of each chain"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as shown:
-        task = shown.add_task("sampling", total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
+    def report(done: int, _: int) -> None:
+        nonlocal before
+        advance(done - before)
+        before = done
+
+    return report
 
 
 COMMANDS = (posterior,)
