@@ -49,8 +49,8 @@ def assemble(
     for name, column in zip(names, (model, question), strict=False):
         check_names(column, name, where, place)
     scores = _scores(score, names[3], levels, threshold, notes, where, place)
-    i, models = _named(model)
-    m, questions = _named(question)
+    i, models = _named(model, "model", notes)
+    m, questions = _named(question, "question", notes)
     observed = ~np.isnan(scores)
     if not observed.all():
         notes.append(f"{int((~observed).sum())} of {n_rows} rows have no score and are missing cells")
@@ -108,11 +108,40 @@ def check_names(column: Column, name: str, where: str, place: Callable[[int], st
             raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: {what} ({rows} such rows)")
 
 
-def _named(column: Column) -> tuple[np.ndarray, list[str]]:
+def _named(column: Column, kind: str, notes: list[str]) -> tuple[np.ndarray, list[str]]:
     """Codes by name as text (the number 7 and the text "7" are one name), in order of appearance."""
     place: dict[str, int] = {}
     new = np.array([place.setdefault(name_of(v), len(place)) for v in column.values], np.int64)
+    note_twins(column, kind, notes)
     return new[column.codes], list(place)
+
+
+def note_twins(column: Column, kind: str, notes: list[str]) -> None:
+    """Note names that were made one, because they differ in outer blanks, and names that are one number."""
+    written: dict[str, str] = {}
+    numbers: dict[float, str] = {}
+    blanks, twins = [], []
+    for text in (v for v in column.values if isinstance(v, str)):
+        name = text.strip()
+        if (other := written.setdefault(name, text)) != text:
+            blanks.append(f"{other!r} and {text!r}")
+        elif (number := _number(name)) is not None and (other := numbers.setdefault(number, name)) != name:
+            twins.append(f"{other!r} and {name!r}")
+    for pairs, what in (
+        (blanks, "differ in outer blanks and were read as one"),
+        (twins, "are one number and two names: they are kept apart"),
+    ):
+        if pairs:
+            more = f" ({len(pairs)} such pairs)" if len(pairs) > 1 else ""
+            notes.append(f"{kind}s {pairs[0]} {what}{more}")
+
+
+def _number(text: str) -> float | None:
+    """The number that a text of digits is."""
+    try:
+        return float(text) if text[:1].isdigit() else None
+    except ValueError:
+        return None
 
 
 def name_of(value: Any) -> str:
@@ -232,14 +261,18 @@ def _labelled(
 
 
 def _ordered(trial: Column) -> tuple[np.ndarray, int]:
-    """Trial labels as 0, 1, ...: numbers ascend, other labels keep their order of appearance."""
-    texts: dict[str, int] = {}
-    code = np.array([texts.setdefault(name_of(v), len(texts)) for v in trial.values], np.int64)
+    """Trial labels as 0, 1, ...: numbers ascend ("1" and "1.0" are one), others keep their order of appearance."""
+    labels = [name_of(v) for v in trial.values]
     try:
-        rank = np.argsort(np.argsort([float(v) for v in texts], kind="stable"), kind="stable")
+        numbers = [float(label) for label in labels]
     except ValueError:
-        rank = np.arange(len(texts))
-    return rank[code][trial.codes], len(texts)
+        numbers = []
+    if numbers and np.all(np.isfinite(numbers)):
+        found, rank = np.unique(numbers, return_inverse=True)
+        return rank[trial.codes], len(found)
+    texts: dict[str, int] = {}
+    code = np.array([texts.setdefault(label, len(texts)) for label in labels], np.int64)
+    return code[trial.codes], len(texts)
 
 
 def _dense(trial: Column, most: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
-from jaxrank.data.readers.assemble import check_names, name_of, row_number
+from jaxrank.data.readers.assemble import check_names, name_of, note_twins, row_number
 from jaxrank.data.readers.columns import Column, listed, shown
 from jaxrank.data.readers.logs import Format, LogOptions, list_of
 from jaxrank.data.readers.source import Source
@@ -135,10 +135,12 @@ def comparisons(
     n_rows = len(columns[roles.a].codes)
     if n_rows == 0:
         raise DataError(f"{where}there are no rows")
+    notes = list(notes)
     models: dict[str, int] = {}
     sides = []
     for name in (roles.a, roles.b):
         check_names(columns[name], name, where, place)
+        note_twins(columns[name], "model", notes)
         codes = np.array([models.setdefault(_text(v), len(models)) for v in columns[name].values], np.int64)
         sides.append(codes[columns[name].codes])
     own = np.flatnonzero(sides[0] == sides[1])
@@ -151,7 +153,6 @@ def comparisons(
         outcome = _one_hot([(c, columns[c]) for c in roles.winner], where, place)
     else:
         outcome = _winner(roles.winner[0], columns[roles.winner[0]], sides, models, winner_as, where, place)
-    notes = list(notes)
     count = np.ones(n_rows)
     if roles.count is not None:
         count = _counts(roles.count, columns[roles.count], where, place)

@@ -341,6 +341,24 @@ def test_names_stay_as_they_are_written(tmp_path, kind, name):
     assert r.complete
 
 
+def test_names_that_differ_in_blanks_or_as_numbers(tmp_path):
+    text = "model,question,score\na,1,1\na ,2,0\nb,1.0,1\nb,2,0\n"
+    r = read(write(tmp_path / "r.csv", text))
+    assert r.models == ("a", "b")
+    assert r.questions == ("1", "2", "1.0")
+    assert "models 'a' and 'a ' differ in outer blanks and were read as one" in r.notes
+    assert "questions '1' and '1.0' are one number and two names: they are kept apart" in r.notes
+    battles = read(write(tmp_path / "b.csv", "model_a,model_b,winner\na,b,a\na ,b,b\n"))
+    assert any("outer blanks" in note for note in battles.notes)
+
+
+def test_trials_that_are_one_number_are_one(tmp_path):
+    """A column of trials with a gap comes out of a data frame as 1.0, 2.0."""
+    write(tmp_path / "a.csv", "model,question,trial,score\na,q,1,1\na,q,2,0\n")
+    write(tmp_path / "b.csv", "model,question,trial,score\nb,q,2.0,1\nb,q,1.0,0\n")
+    np.testing.assert_array_equal(read(tmp_path).outcomes[:, 0], [[1, 0], [0, 1]])
+
+
 def test_minus_one_is_a_score_where_scores_are_declared(tmp_path):
     """interface 6: a reward of -1 is a failure below the threshold, and a level where the levels say so."""
     path = write(tmp_path / "r.csv", "model,question,score\na,q,-1\na,r,-1\nb,q,1\nb,r,-1\n")
