@@ -256,7 +256,9 @@ def parse_options(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]
 
 def chosen_method(method: str | None, data: Any) -> str:
     """The method asked for, or the default of this kind of data."""
-    return method or ("bayes" if isinstance(data, Responses) else "bradley_terry_davidson_map")
+    from jaxrank.studies.preparation import default_method
+
+    return method or default_method(data)
 
 
 def settings_of(method: str, pairs: Sequence[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Types of what public calls take."""
+"""What public calls take: the types, and ``as_data``, which makes one of the three kinds of data of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxrank.data.kind import Data
+from jaxrank.data.readers import from_frame, is_frame, read
+from jaxrank.data.responses import Responses
+from jaxrank.errors import DataError
 
 
 class Frame(Protocol):
@@ -29,3 +32,42 @@ Seed: TypeAlias = int | np.integer[Any] | jax.Array
 Pairing: TypeAlias = Literal["aligned", "all"]
 Dtype: TypeAlias = Literal["float32", "float64"]
 PathLike: TypeAlias = str | os.PathLike[str]
+
+
+def as_data(data: DataLike, at_least: int = 2) -> Data:
+    """What a public call was given, as `Responses`, `Comparisons` or `Rankings`.
+
+    Arrays and nested lists are R (models, questions, trials); data frames and mappings of columns are in long form; a
+    path, a pattern or a list of these is read as `jaxrank.read` does. `DataError` for what holds no results, and for
+    fewer than ``at_least`` models.
+
+    >>> import jaxrank as jr
+    >>> jr.fit({"model": ["ada", "bob"], "question": ["q", "q"], "score": [1, 0]}, "avg").models
+    ('ada', 'bob')
+    """
+    made = _made(data)
+    if len(made.models) < at_least:
+        raise DataError(
+            f"there is one model, {made.models[0]!r}; a ranking needs at least two models "
+            "(for the metrics of one model use jaxrank.evaluation)"
+        )
+    return made
+
+
+def _made(data: DataLike) -> Data:
+    if isinstance(data, Data):
+        return data
+    if _is_path(data) or (isinstance(data, list | tuple | set) and data and all(map(_is_path, data))):
+        return read(sorted(data) if isinstance(data, set) else data)
+    if not is_frame(data) or (hasattr(data, "dims") and hasattr(data, "coords")):  # an xarray.DataArray is an array
+        return Responses(data)
+    try:
+        return from_frame(data)
+    except DataError as error:
+        if "=..." not in str(error):
+            raise
+        raise DataError(f"{error} Name columns in jr.from_frame(frame, model=...), and pass what it returns.") from None
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)

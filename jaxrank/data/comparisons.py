@@ -42,7 +42,6 @@ class Comparisons(Data):
     """
 
     kind: ClassVar[str] = "comparisons"
-    content: ClassVar[str] = "battles"
     a: np.ndarray
     b: np.ndarray
     outcome: np.ndarray
@@ -129,9 +128,21 @@ class Comparisons(Data):
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.a, self.b, self.outcome, self.count
 
+    def events(self) -> np.ndarray:
+        """int8 (E, L): 1 for the winner, 0 for the loser, 1 for both of a tie, -1 for models that took no part."""
+        outcomes = np.full((len(self.a), len(self.models)), -1, np.int8)
+        rows = np.arange(len(self.a))
+        outcomes[rows, self.a] = self.outcome != B_WINS
+        outcomes[rows, self.b] = self.outcome != A_WINS
+        return outcomes
+
+    def choices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The battles as events (E, L), which event, and of which battle: one of each."""
+        rows = np.arange(len(self.a))
+        return self.events(), rows, rows
+
     def distinct(self) -> Comparisons:
-        """Equal battles once, with how often each was fought: the winner first, of ties the model first in ``models``.
-        Their order is lost."""
+        """Equal battles merged: winner first, ties with the smaller index first; counts are added."""
         swap = (self.outcome == B_WINS) | ((self.outcome == TIE) & (self.a > self.b))
         a, b = np.where(swap, self.b, self.a), np.where(swap, self.a, self.b)
         outcome = np.where(self.outcome == TIE, TIE, A_WINS)

@@ -13,8 +13,10 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from jaxrank.errors import DataError
+from jaxrank.errors import DataError, UnsupportedDataError
 
+KINDS = ("responses", "comparisons", "rankings")
+CONTENT = {"responses": "repeated trials", "comparisons": "battles", "rankings": "ordered lists"}
 Same = TypeVar("Same", bound="Data")
 
 
@@ -22,7 +24,6 @@ class Data(abc.ABC):
     """Results of models: `Responses`, `Comparisons` or `Rankings`.
 
     **kind**: one word for messages: "responses", "comparisons" or "rankings".
-    **content**: what it holds, in words: "repeated trials", "battles" or "ordered lists".
     **models**: names.  **questions**: names; empty where there are none.
     **notes**: what was read, dropped or assumed, one sentence each.
 
@@ -30,10 +31,14 @@ class Data(abc.ABC):
     """
 
     kind: ClassVar[str]
-    content: ClassVar[str]
     models: tuple[str, ...]
     questions: Any
     notes: tuple[str, ...]
+
+    @property
+    def content(self) -> str:
+        """What it holds, in words for messages."""
+        return CONTENT[self.kind]
 
     @property
     @abc.abstractmethod
@@ -90,6 +95,15 @@ def concat(parts: Iterable[Same]) -> Same:
     for part in several[1:]:
         whole = whole._joined(part)
     return whole
+
+
+def check_kind(data: Data, kinds: tuple[str, ...], who: str, remedy: str = "") -> None:
+    """`UnsupportedDataError` unless the data are of one of ``kinds``, those that ``who`` reads."""
+    if data.kind in kinds:
+        return
+    wanted = " or ".join(f"{CONTENT[kind]} (jaxrank.{kind.capitalize()})" for kind in kinds)
+    said = f"{who} reads {wanted}; these data are {data.content} (jaxrank.{type(data).__name__})"
+    raise UnsupportedDataError(f"{said}; {remedy}" if remedy else said)
 
 
 def frozen(array: Any, dtype: Any = None) -> np.ndarray:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.rankings import Rankings
+from jaxrank.data.event_statistics import UnitRows
+from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.weights import Weights
-from jaxrank.errors import UnsupportedDataError
 
 
 class Orders(eqx.Module):
@@ -22,49 +20,27 @@ class Orders(eqx.Module):
     """
 
     name: ClassVar[str] = "orders"
+    kinds: ClassVar[tuple[str, ...]] = ("rankings",)
     outcomes: Int[Array, "stages models"]
     weights: Float[Array, " stages"]
     most_tied: int = eqx.field(static=True)
 
     @classmethod
-    def of(cls, data: Any, **_: Any) -> Orders:
-        if not isinstance(data, Rankings):
-            raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
-        outcomes, weights = data.stages()
-        return cls(jnp.asarray(outcomes, jnp.int32), jnp.asarray(weights, jnp.zeros(()).dtype), _most_tied(outcomes))
+    def of(cls, data: Data, **_: Any) -> Orders:
+        check_kind(data, cls.kinds, "this method")
+        return cls.reduce(UnitRows.of(data), Weights())
 
     @classmethod
-    def rows(cls, data: Any, unit: str = "trial", **_: Any) -> OrderRows:
+    def rows(cls, data: Data, unit: str = "trial", **_: Any) -> UnitRows:
         """The stages of every order apart: the unit that is drawn is an order."""
-        if not isinstance(data, Rankings):
-            raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
-        outcomes = data.stages()[0]
-        place = {row.tobytes(): i for i, row in enumerate(outcomes)}
-        stage, order = [], []
-        for i in range(len(data.places)):
-            own = data.select(orders=[i]).stages()[0]
-            stage += [place[row.tobytes()] for row in own]
-            order += [i] * len(own)
-        dtype = jnp.zeros(()).dtype
-        stages, orders = jnp.asarray(stage, jnp.int32), jnp.asarray(order, jnp.int32)
-        count = jnp.asarray(data.count, dtype)
-        return OrderRows(jnp.asarray(outcomes, jnp.int32), stages, orders, count, _most_tied(outcomes))
+        check_kind(data, cls.kinds, "this method")
+        return UnitRows.of(data)
 
     @classmethod
-    def reduce(cls, rows: OrderRows, weights: Weights) -> Orders:
+    def reduce(cls, rows: UnitRows, weights: Weights) -> Orders:
         """``weights.trials`` (E,): how often each order was drawn; None: as often as it was given."""
-        drawn = rows.counts if weights.trials is None else weights.trials
-        merged = jnp.zeros(rows.outcomes.shape[0], rows.counts.dtype).at[rows.stage].add(drawn[rows.order])
-        return cls(rows.outcomes, merged, rows.most_tied)
+        return cls(rows.outcomes, rows.merged(weights), rows.most_tied)
 
-
-class OrderRows(eqx.Module):
-    outcomes: Int[Array, "stages models"]
-    stage: Int[Array, " units"]
-    order: Int[Array, " units"]
-    counts: Float[Array, " orders"]
-    most_tied: int = eqx.field(static=True)
-
-
-def _most_tied(outcomes: np.ndarray) -> int:
-    return max(int((outcomes == 1).sum(axis=1).max(initial=0)), 1)
+    def restricted(self, members: Int[Array, " size"]) -> Orders:
+        """The same choices among some of the models; those whose chosen model is not among them say nothing."""
+        return Orders(self.outcomes[:, members], self.weights, self.most_tied)

@@ -35,7 +35,6 @@ class Rankings(Data):
     """
 
     kind: ClassVar[str] = "rankings"
-    content: ClassVar[str] = "ordered lists"
     places: np.ndarray
     count: np.ndarray
     open_end: np.ndarray
@@ -126,14 +125,19 @@ class Rankings(Data):
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.places, self.count, self.open_end
 
-    def stages(self) -> tuple[np.ndarray, np.ndarray]:
+    def events(self) -> np.ndarray:
+        """int16 (E, L): the higher the better placed, equal where models tie, 0 for an open end, -1 for no part."""
+        top = self.places.max(axis=1, keepdims=True) + ~self.open_end[:, None]
+        return np.where(self.places > 0, top - self.places, -1).astype(np.int16)
+
+    def choices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The choices that the orders are made of: the best from all, the best from the rest, and so on.
 
-        Returns int8 (S, L), 1 for the chosen, 0 for those left, -1 for those not in the choice, and the count of each,
-        equal choices merged. A last model alone is no choice; the open end of an order is never chosen from.
+        Returns the distinct ones int8 (S, L), 1 for the chosen, 0 for those left, -1 for those not in the choice; and
+        which choice (P,) is part of which order (P,). A last model alone is no choice; the open end of an order is
+        never chosen from.
         """
-        chosen = []
-        weights = []
+        chosen, orders = [np.zeros((0, len(self.models)), np.int8)], [np.zeros(0, int)]
         n_places = self.places.max(axis=1)
         for place in range(1, int(n_places.max()) + 1):
             rows = np.flatnonzero((n_places > place) | ((n_places == place) & ~self.open_end))
@@ -141,11 +145,21 @@ class Rankings(Data):
             stage = np.where(table == place, 1, np.where(table > place, 0, -1)).astype(np.int8)
             choice = (stage >= 0).sum(axis=1) > 1
             chosen.append(stage[choice])
-            weights.append(self.count[rows][choice])
-        if not sum(map(len, chosen)):
-            return np.zeros((0, len(self.models)), np.int8), np.zeros(0)
+            orders.append(rows[choice])
         outcomes, index = np.unique(np.concatenate(chosen), axis=0, return_inverse=True)
-        return outcomes, np.bincount(index.reshape(-1), np.concatenate(weights), minlength=len(outcomes))
+        return outcomes, index.reshape(-1), np.concatenate(orders)
+
+    def stages(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct choices int8 (S, L), see `choices`, and the count of each."""
+        outcomes, choice, order = self.choices()
+        return outcomes, np.bincount(choice, self.count[order], minlength=len(outcomes))
+
+    def distinct(self) -> Rankings:
+        """Equal orders merged, their counts added."""
+        table = np.column_stack([self.places, self.open_end])
+        kinds, index = np.unique(table, axis=0, return_inverse=True)
+        count = np.bincount(index.reshape(-1), self.count, minlength=len(kinds))
+        return self._made(kinds[:, :-1], count, kinds[:, -1], self.models, self.notes)
 
     def select(self, models: Any = None, orders: Any = None) -> Rankings:
         """The given orders, of the given models alone; a note says how many orders that leaves out.
@@ -190,23 +204,29 @@ class Rankings(Data):
     @property
     def wins(self) -> np.ndarray:
         """float64 (L, L): in how many orders i stands above j."""
-        n = len(self.models)
-        out = np.zeros((n, n))
-        for line, count in zip(self.places, self.count, strict=True):
-            seen = line > 0
-            out += count * (seen[:, None] & seen & (line[:, None] < line))
+        out = np.zeros((len(self.models),) * 2)
+        for place in range(1, int(self.places.max())):
+            out += np.matmul(self.count * (self.places == place).T, self.places > place)
         return out
 
     @property
     def ties(self) -> np.ndarray:
         """float64 (L, L), symmetric: in how many orders i and j tie; the open end of an order says nothing."""
-        n = len(self.models)
-        out = np.zeros((n, n))
-        for line, count, open_end in zip(self.places, self.count, self.open_end, strict=True):
-            seen = (line > 0) & ~(open_end & (line == line.max()))
-            out += count * (seen[:, None] & seen & (line[:, None] == line))
+        out = np.zeros((len(self.models),) * 2)
+        events = self.events()
+        for grade in range(1, int(events.max()) + 1):
+            level = events == grade
+            out += np.matmul(self.count * level.T, level)
         np.fill_diagonal(out, 0)
         return out
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """bool (E, L, L) of every order: i above j; i and j tie."""
+        seen, events = self.places > 0, self.events()
+        both = seen[:, :, None] & seen[:, None, :]
+        above = both & (self.places[:, :, None] < self.places[:, None, :])
+        level = both & (events[:, :, None] == events[:, None, :]) & (events > 0)[:, :, None]
+        return above, level & ~np.eye(len(self.models), dtype=bool)
 
     @property
     def n_tied(self) -> int:

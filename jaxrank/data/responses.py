@@ -41,7 +41,6 @@ class Responses(Data):
     """
 
     kind: ClassVar[str] = "responses"
-    content: ClassVar[str] = "repeated trials"
     outcomes: np.ndarray | None
     counts: np.ndarray
     models: tuple[str, ...]

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.data.statistics import Counts
+from jaxrank.data.ballots import Ballots
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice
 from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
@@ -24,20 +24,21 @@ class Schulze(Ranker):
 
     **Model** p = widest paths over the victories (Q_ij > Q_ji) with the winner's votes as strength; i above j iff
     p_ij > p_ji [schulze2011].
-    **Reads** counts: each question votes between two models by the mean values of their trials.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places.
     **Scores** minus the level of the model: 0 at the top, -1 for those with one model above them, ... (longest chain
     from the top of the relation, which is a strict partial order).
     **Fields** ``tie_policy``: "half" (default) adds half of the tied questions to the votes of both, "ignore" does not.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Params** ``paths``: (L, L) strengths of the widest paths in votes, 0 where there is none.
     **Departs** in nothing.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=self.tie_policy == "half")
         paths = widest_paths(jnp.where(pref.margins > 0, pref.votes(self.tie_policy), 0))
         return votes_fit((-levels(paths > paths.T)).astype(paths.dtype), pref.seen, paths=paths)
@@ -48,11 +49,12 @@ class RankedPairs(Ranker):
 
     **Model** victories Q_ij > Q_ji in falling strength; a victory is skipped when the loser already stands above the
     winner through locked ones [tideman1987].
-    **Reads** counts: each question votes between two models by the mean values of their trials.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places.
     **Scores** minus the level of the model in the locked order (longest chain from the top); 0 at the top.
     **Fields** ``strength``: "margin" (default) or "winning_votes". ``tie_policy``: "half" (default) adds half of the
     tied questions to the votes of both, "ignore" does not; margins are the same under both.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Params** ``above``: (L, L), i stands above j in the locked order.
     **Departs** where strengths are equal: the source breaks such ties by a chosen ballot and others by the order of
     labels. Here equal victories are locked together, each unless it closes a cycle with stronger ones; models on a
@@ -62,12 +64,12 @@ class RankedPairs(Ranker):
     is no time limit: 2,000 models in one cycle take seconds with whole votes, a day or more with fractional weights.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     strength: str = choice("margin", STRENGTHS)
     tie_policy: str = choice("half", TIE_POLICIES)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         by_votes = self.strength == "winning_votes"
         pref = preferences(stat, ties=by_votes and self.tie_policy == "half")
         margins = pref.margins

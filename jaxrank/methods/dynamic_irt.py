@@ -38,6 +38,7 @@ class GrowthIRT(Ranker, Explains):
     """
 
     statistic: ClassVar[type] = Sequence
+    kinds: ClassVar[tuple[str, ...]] = ("responses",)  # a battle has no question, and its opponent matters
     binary: ClassVar[bool] = True
     score: str = choice("initial", SCORES)
     slope_penalty: Any = number(0.01, above=0)
@@ -87,6 +88,7 @@ class StateSpaceIRT(Ranker):
     """
 
     statistic: ClassVar[type] = Sequence
+    kinds: ClassVar[tuple[str, ...]] = ("responses",)  # a battle has no question, and its opponent matters
     binary: ClassVar[bool] = True
     score: str = choice("final", SCORES)
     smoothness: Any = number(1.0, above=0)

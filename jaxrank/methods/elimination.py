@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxrank.data.statistics import Counts
+from jaxrank.data.ballots import Ballots
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice, flag
 from jaxrank.models.preferences import Preferences, preferences, votes_fit
@@ -22,22 +22,22 @@ class Nanson(Ranker):
     """Nanson's rule: drop the models at or below the mean Borda score of those that remain, and repeat.
 
     **Model** rounds over the remaining set A: drop l in A with B_A(l) <= mean of B_A [nanson1882].
-    **Reads** counts: each question orders the models by the mean value of their trials.
+    **Reads** ballots: each question orders the models by the mean value of their trials, each ordered list by place.
     **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
     **Fields** ``rank_ties``: how tied models share points on a question, "average" (default: half a point for each
     tie) or "max" (none). ``strict``: True drops only the models below the mean, Nanson's own text; where none is
     below, all remaining models tie. Default False, as in practice and as published.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Params** ``rounds``: number of rounds.
     **Departs** as `strict` says. Not monotone: more right answers can cost a model its place (as in the source).
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     rank_ties: str = choice("average", RANK_TIES)
     strict: bool = flag(False)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
 
         def drop(active: Array) -> Array:
@@ -53,21 +53,21 @@ class Baldwin(Ranker):
 
     **Model** rounds over the remaining set A: drop the l in A with the smallest B_A(l), all of them if several
     [baldwin1926].
-    **Reads** counts: each question orders the models by the mean value of their trials.
+    **Reads** ballots: each question orders the models by the mean value of their trials, each ordered list by place.
     **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
     **Fields** ``rank_ties``: how tied models share points on a question, "average" (default: half a point for each
     tie) or "max" (none).
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Params** ``rounds``: number of rounds.
     **Departs** in dropping all models that share the lowest score, so that labels do not matter. Not monotone: more
     right answers can cost a model its place (as in the source).
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     rank_ties: str = choice("average", RANK_TIES)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
 
         def drop(active: Array) -> Array:

@@ -18,6 +18,7 @@ from jaxrank.models.stream import (
     READS_ORDER,
     TIES,
     RatingSystem,
+    ahead,
     matched,
     rate,
     rated,
@@ -34,7 +35,9 @@ class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
 
     **Model** E_ij = 1 / (1 + 10^((r_j - r_i)/400)), r_i += K (S_ij - E_ij) [elo1978].
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial; every two models that
-    were observed in it meet, and all meetings are computed from the ratings before the event.
+    were observed in it meet, and all meetings are computed from the ratings before the event. A battle is an event of
+    two. An ordered list is one event, in the order given: the better placed of two wins, and where ties are played
+    equal places draw; the models of an open end do not meet each other.
     **Scores** the final ratings, on the Elo scale (400 points are odds of 10 to 1).
     **Fields** ``K`` > 0: step, default 4. ``initial``: rating at the start, default 1500; one for all, an array (L,),
     or a mapping from names, which leaves the default to the others, so that earlier ratings go on from where they
@@ -63,7 +66,7 @@ class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
     n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
-        return rated(rate(self, stat.outcomes, key))
+        return rated(rate(self, stat, key))
 
     @property
     def by_model(self) -> tuple[str, ...]:
@@ -79,14 +82,19 @@ class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
         return (self.initial,)
 
     def play(
-        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+        self,
+        state: tuple[Array, ...],
+        outcome: Array,
+        options: tuple[Array, ...],
+        careful: bool = False,
+        graded: bool = False,
     ) -> tuple[Array, ...]:
         (rating,), (step,) = state, options
         if careful:
 
             def expect(own: Any, other: Any) -> tuple[Array]:
                 chance = jax.nn.sigmoid(_SCALE * (own[1] - other[1]))
-                return (jnp.where(matched(self.ties, own[0], other[0]), chance, 0),)
+                return (jnp.where(matched(self.ties, own[0], other[0], graded), chance, 0),)
 
             (expected,) = sum_over_opponents(expect, outcome, rating)
         else:
@@ -94,13 +102,21 @@ class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
             strength = jnp.exp(_SCALE * rating)
 
             def meet(own: Any, other: Any) -> tuple[Array]:
-                return (jnp.where(matched(self.ties, own[0], other[0]), 1 / (own[1] + other[1]), 0),)
+                return (jnp.where(matched(self.ties, own[0], other[0], graded), 1 / (own[1] + other[1]), 0),)
 
             (faced,) = sum_over_opponents(meet, outcome, strength, written_out=True)
             expected = strength * faced
-        right, wrong = (outcome == 1).astype(rating.dtype), (outcome == 0).astype(rating.dtype)
+        won, matches = self._graded_score(outcome) if graded else self._score(outcome)
+        gain = won - expected
+        if self.per_event == "mean":
+            gain = gain / jnp.maximum(matches, 1)
+        return (rating + step * gain,)
+
+    def _score(self, outcome: Array) -> tuple[Array, Array]:
+        """Points and matches of every model. Where equals draw, half a point of the meeting with oneself is among the
+        points, as it is among those expected."""
+        right, wrong = (outcome == 1).astype(outcome.dtype), (outcome == 0).astype(outcome.dtype)
         n_right, n_wrong = (jnp.sum(x, axis=0, keepdims=True) for x in (right, wrong))
-        # The sum includes the meeting with oneself where equals draw, which scores one half and expects one half.
         won = right * n_wrong
         matches = won + wrong * n_right
         if self.ties != "skip":
@@ -109,10 +125,18 @@ class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
         if self.ties == "draw":
             won = won + wrong * n_wrong / 2
             matches = matches + wrong * (n_wrong - 1)
-        gain = won - expected
-        if self.per_event == "mean":
-            gain = gain / jnp.maximum(matches, 1)
-        return (rating + step * gain,)
+        return won, matches
+
+    def _graded_score(self, outcome: Array) -> tuple[Array, Array]:
+        """The same from places in an ordered list."""
+
+        def meet(own: Any, other: Any) -> tuple[Array, Array]:
+            met = matched(self.ties, own[0], other[0], True)
+            return jnp.where(met, (1 + ahead(own[0], other[0], True)) / 2, 0), met.astype(outcome.dtype)
+
+        won, matches = sum_over_opponents(meet, outcome)
+        itself = matched(self.ties, outcome, outcome, True).astype(outcome.dtype)
+        return won, matches - itself
 
     def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
         return state

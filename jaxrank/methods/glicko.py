@@ -18,6 +18,7 @@ from jaxrank.models.stream import (
     READS_ORDER,
     TIES,
     RatingSystem,
+    ahead,
     matched,
     rate,
     rated,
@@ -36,7 +37,7 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     400)), 1/d_i^2 = q^2 sum_j g_j^2 E_ij (1 - E_ij), RD' = (1/RD^2 + 1/d^2)^(-1/2), r' = r + q RD'^2 sum_j g_j (S_ij
     - E_ij) [glickman1999]. Before a period RD = min(sqrt(RD^2 + c^2), rd_max).
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial and one rating period:
-    every two models observed in it meet.
+    every two models observed in it meet. A battle or an ordered list is an event, as in `Elo`.
     **Scores** the final ratings, on the Elo scale.
     **Fields** ``initial``: rating at the start, default 1500. ``rd`` > 0: deviation at the start, default 350; both for
     all models or for each, as in `Elo`. ``c`` >= 0: growth of the deviation before a period, default 0. ``rd_max``: its
@@ -58,7 +59,7 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
-        found = rate(self, stat.outcomes, key)
+        found = rate(self, stat, key)
         return rated(found, rd=jnp.sqrt(found.state[1]))
 
     @property
@@ -78,21 +79,26 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
         return self.initial, square(self.rd)
 
     def play(
-        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+        self,
+        state: tuple[Array, ...],
+        outcome: Array,
+        options: tuple[Array, ...],
+        careful: bool = False,
+        graded: bool = False,
     ) -> tuple[Array, ...]:
         (rating, variance), (growth, limit) = state, options
         variance = jnp.minimum(variance + growth**2, limit**2)
         g = 1 / jnp.sqrt(1 + (3 * _Q**2 / np.pi**2) * variance)
 
         def meet(own: Any, other: Any) -> tuple[Array, Array]:
-            weight = jnp.where(matched(self.ties, own[0], other[0]), other[2], 0)
+            weight = jnp.where(matched(self.ties, own[0], other[0], graded), other[2], 0)
             expected = jax.nn.sigmoid(_Q * other[2] * (own[1] - other[1]))
-            score = (1 + own[0] - other[0]) / 2
+            score = (1 + ahead(own[0], other[0], graded)) / 2
             return weight * (score - expected), weight**2 * expected * (1 - expected)
 
         surprise, information = sum_over_opponents(meet, outcome, rating, g)
         if self.ties != "skip":  # where equals draw, the sums include the meeting with oneself
-            information = information - jnp.where(matched(self.ties, outcome, outcome), g**2 / 4, 0)
+            information = information - jnp.where(matched(self.ties, outcome, outcome, graded), g**2 / 4, 0)
         variance = 1 / (1 / variance + _Q**2 * jnp.maximum(information, 0))
         return rating + _Q * variance * surprise, variance
 

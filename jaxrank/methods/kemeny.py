@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxrank.data.statistics import Counts
+from jaxrank.data.ballots import Ballots
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.options import choice, number
-from jaxrank.models.preferences import TIE_POLICIES, Preferences, preferences, votes_fit
+from jaxrank.models.preferences import TIE_POLICIES, Preferences, ballots, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import levels
 from jaxrank.numerics.solve.linear_order import MAX_ITEMS, best_orders
@@ -26,13 +26,15 @@ class KemenyYoung(Ranker):
 
     **Model** max over linear orders of sum over pairs of V_ij with i above j; i is above j here iff it is in every
     optimal order [kemeny1959; young1977].
-    **Reads** counts: each question votes between two models by the mean values of their trials.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places.
     **Scores** minus the level of the model in that relation (longest chain from the top); 0 at the top.
     **Fields** ``tie_policy``: "half" (default) counts half of the tied questions for both directions, "ignore" does
     not; only ``agreement`` differs. ``time_limit``: seconds for one fit, 60 by default, None for no limit.
     **Status** host limit where the optimum, or what its orders share, was not proven in time or a component of more
     than 700 models cannot be written down: scores are NaN, ``gap`` says what is open. Schulze and ranked pairs are
-    the orders to fall back to. Undefined where a model has no observed question.
+    the orders to fall back to. Undefined where a model has no observed question
+    or stands on no list.
     **Params** ``agreement``: votes that the best order found agrees with; ``bound``: no order agrees with more;
     ``gap``: their difference, 0 when proven; ``programs``: linear and integer programs solved.
     **Departs** in nothing; fractional multiplicities (Bayesian bootstrap of questions) are rounded to 2^-16 of their
@@ -40,13 +42,13 @@ class KemenyYoung(Ranker):
     integer programming beyond.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     host: ClassVar[bool] = True
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
     time_limit: Any = number(60.0, above=0, optional=True)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = _preferences(stat)
         votes = np.asarray(pref.votes(self.tie_policy), np.float64)
         unit = float(pref.unit)
@@ -72,24 +74,26 @@ class KemenyYoungSmall(Ranker):
 
     **Model** as `KemenyYoung`: max over linear orders of sum over pairs of V_ij with i above j; i is above j here iff
     it is in every optimal order [kemeny1959; young1977].
-    **Reads** counts: each question votes between two models by the mean values of their trials.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places.
     **Scores** minus the level of the model in that relation (longest chain from the top); 0 at the top.
     **Fields** ``tie_policy``: "half" (default) counts half of the tied questions for both directions, "ignore" does
     not; only ``agreement`` differs.
-    **Status** undefined where a model has no observed question. More than 16 models are refused by an error.
+    **Status** undefined where a model has no observed question or stands on no list. More than 16 models are refused
+    by an error.
     **Params** ``agreement``: votes that an optimal order agrees with.
     **Departs** in nothing; with fractional multiplicities, orders that differ by rounding only are equally good.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        n = stat.trials.shape[0]
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
+        n = ballots(stat).grades.shape[0]
         if n > MAX_ITEMS:  # a shape, known before anything runs
             raise UnsupportedDataError(
-                f"kemeny_young_small is limited to {MAX_ITEMS} models, R has {n}; use kemeny_young, or fewer models"
+                f"kemeny_young_small is limited to {MAX_ITEMS} models, these are {n}; use kemeny_young, or fewer models"
             )
         pref = preferences(stat)
         gain = jnp.maximum(pref.margins, 0)
@@ -102,7 +106,7 @@ class KemenyYoungSmall(Ranker):
 
 
 @eqx.filter_jit
-def _preferences(stat: Counts) -> Preferences:
+def _preferences(stat: Ballots) -> Preferences:
     return preferences(stat)
 
 

@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxrank.data.ballots import grades
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.models.preferences import grades, votes_fit
+from jaxrank.models.preferences import votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 
 _COUNTING = 128  # up to this many questions comparing all pairs of grades beats sorting them

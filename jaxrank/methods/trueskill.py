@@ -16,6 +16,7 @@ from jaxrank.models.stream import (
     READS_ORDER,
     TIES,
     RatingSystem,
+    ahead,
     matched,
     rate,
     rated,
@@ -34,7 +35,8 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     draw_margin/c a win gives mu_i += sigma_i^2/c v(t - eps), sigma_i^2 *= 1 - sigma_i^2/c^2 w(t - eps); draws use the
     doubly truncated moments [herbrich2006]. The matches of an event give one factor each, from the beliefs before it;
     factors multiply. After each trial sigma = sqrt(sigma^2 + tau^2).
-    **Reads** the stream: trials outer, questions inner. An event is one question in one trial.
+    **Reads** the stream: trials outer, questions inner. An event is one question in one trial, one battle, or one
+    ordered list, as in `Elo`.
     **Scores** the final mean skills mu.
     **Fields** ``mu``, ``sigma`` > 0, ``beta`` > 0, ``tau`` >= 0, ``draw_margin`` >= 0: defaults 25, 25/3, 25/6, 25/300,
     0 as in the source; the first two for all models or for each, as ``initial`` of `Elo`. ``ties``: "skip" (default),
@@ -60,7 +62,7 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     n_orders: int = count(100, high=10**6)
 
     def __call__(self, stat: Sequence, *, key: Any = None) -> Fit:
-        found = rate(self, stat.outcomes, key)
+        found = rate(self, stat, key)
         return rated(found, sigma=jnp.sqrt(found.state[1]))
 
     @property
@@ -80,21 +82,26 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
         return self.mu, square(self.sigma)
 
     def play(
-        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+        self,
+        state: tuple[Array, ...],
+        outcome: Array,
+        options: tuple[Array, ...],
+        careful: bool = False,
+        graded: bool = False,
     ) -> tuple[Array, ...]:
         (mean, variance), (beta, _, margin) = state, options
 
         def meet(own: Any, other: Any) -> tuple[Array, Array]:
             noise = 2 * beta**2 + own[2] + other[2]
             scale = jnp.sqrt(noise)
-            side = own[0] - other[0]  # 1 won, -1 lost
+            side = ahead(own[0], other[0], graded)  # 1 won, -1 lost
             gap = (own[1] - other[1]) / scale
             v, w = win_moments(side * gap - margin / scale)
             v = side * v
             if self.ties != "skip":
                 v_draw, w_draw = draw_moments(gap, jnp.broadcast_to(margin / scale, gap.shape))
                 v, w = jnp.where(side == 0, v_draw, v), jnp.where(side == 0, w_draw, w)
-            met = matched(self.ties, own[0], other[0]) & (own[3] != other[3])
+            met = matched(self.ties, own[0], other[0], graded) & (own[3] != other[3])
             left = 1 - own[2] * w / noise
             return jnp.where(met, v / (scale * left), 0), jnp.where(met, w / (noise * left), 0)
 

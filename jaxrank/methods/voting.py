@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from jaxrank.data.statistics import Counts
+from jaxrank.data.ballots import Ballots
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice
 from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
@@ -18,19 +18,19 @@ class Borda(Ranker):
 
     **Model** s_l = sum_m (L - average rank of l on question m) = sum_j (V + Q_lj - Q_jl) / 2, with V questions
     [borda1781].
-    **Reads** counts: each question orders the models by the mean value of their trials.
+    **Reads** ballots: each question orders the models by the mean value of their trials, each ordered list by place.
     **Scores** points in [0, V (L - 1)]; not centred.
     **Fields** none.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Departs** on missing cells, of which the source knows nothing: a pair of models that a question does not compare
     shares its point, as if tied, so an absent model is neither favoured nor punished.
     The scores depend on which models take part (as in the source); restrict the data to a subset to recompute.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a pair of models that a question does not compare shares its point"
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
         others = pref.wins.shape[0] - 1
         scores = (pref.total * others + jnp.sum(pref.margins, axis=-1)) / 2
@@ -41,17 +41,18 @@ class Copeland(Ranker):
     """Copeland score: pairwise majorities won minus pairwise majorities lost.
 
     **Model** s_l = sum_j sign(Q_lj - Q_jl) [copeland1951].
-    **Reads** counts: each question votes between two models by the mean values of their trials; ties abstain.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places; ties abstain.
     **Scores** whole numbers in [-(L - 1), L - 1] that sum to 0.
     **Fields** none.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Departs** in nothing; a pair that no question compares counts as a tie.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
         return votes_fit(jnp.sum(jnp.sign(pref.margins), axis=-1), pref.seen)
 
@@ -60,17 +61,18 @@ class WinRate(Ranker):
     """Win rate: the share of a model's deciding pairwise votes that it won.
 
     **Model** s_l = sum_j Q_lj / sum_j (Q_lj + Q_jl), 0.5 where no vote decides [hariri2026ranking, eq. 35].
-    **Reads** counts: each question votes between two models by the mean values of their trials.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places.
     **Scores** in [0, 1]; a half means as many wins as losses. Ties do not count.
     **Fields** none.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Departs** in nothing.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = preferences(stat, ties=False)
         won, lost = jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2)
         decided = won + lost
@@ -82,21 +84,22 @@ class Minimax(Ranker):
     """Minimax (Simpson-Kramer): minus the strength of a model's worst pairwise defeat.
 
     **Model** s_l = -max_j strength(j over l) over the j with Q_jl > Q_lj; 0 for an undefeated model [simpson1969].
-    **Reads** counts: each question votes between two models by the mean values of their trials.
+    **Reads** ballots: each question votes between two models by the mean values of their trials, each ordered list by
+    their places.
     **Scores** votes, at most 0; not centred.
     **Fields** ``variant``: "margin" (default) takes Q_jl - Q_lj as strength, "winning_votes" the winner's votes.
     ``tie_policy``: "half" (default) adds half of the tied questions to the votes of both, "ignore" does not; margins
     are the same under both.
-    **Status** undefined where a model has no observed question.
+    **Status** undefined where a model has no observed question or stands on no list.
     **Departs** in nothing.
     """
 
-    statistic: ClassVar[type] = Counts
+    statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     variant: str = choice("margin", ("margin", "winning_votes"))
     tie_policy: str = choice("half", TIE_POLICIES)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         by_votes = self.variant == "winning_votes"
         pref = preferences(stat, ties=by_votes and self.tie_policy == "half")
         margins = pref.margins

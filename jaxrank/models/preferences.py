@@ -1,34 +1,34 @@
-"""Question-level preferences: every question is a voter that orders the models by the mean value of their trials."""
+"""Preferences of voters: a question orders the models by the mean value of their trials, an ordered list by place."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxrank.data.ballots import Ballots
 from jaxrank.data.statistics import HIGHEST, Counts
 from jaxrank.models.fit import Fit
 from jaxrank.numerics.status import Status
 
 TIE_POLICIES = ("ignore", "half")
 _BITS = 17  # kept of fractional multiplicities, counted from their total
-_EVEN = 2**12  # steps up to which sums of whole numbers are exact in float32
-_UNROLL = 32  # questions compared in one fused pass over the (L, L) totals
+_UNROLL = 32  # voters compared in one fused pass over the (L, L) totals
 
 
 class Preferences(eqx.Module):
-    """Pairwise votes of the questions, each with its multiplicity.
+    """Pairwise votes of the voters, each with its multiplicity.
 
-    **wins**: (L, L), ``wins[i, j]`` = weight of the questions on which both were observed and i did better.
-    **ties**: (L, L), weight of the questions on which both did equally well; 0 on the diagonal.
-    **total**: weight of all questions.
+    **wins**: (L, L), ``wins[i, j]`` = weight of the voters that list i and put it above j.
+    **ties**: (L, L), weight of the voters that list both and put them level; 0 on the diagonal.
+    **total**: weight of all voters.
     **unit**: all of these are whole multiples of it, so that sums and differences are exact and equal votes compare
     equal: 1 where the multiplicities are whole; fractional ones are rounded to it, the power of two between 2^-17 and
     2^-16 of their total.
-    **seen**: (L,), the model was observed on at least one question of positive weight.
+    **seen**: (L,), at least one voter of positive weight says something of the model.
     """
 
     wins: Float[Array, "models models"]
@@ -39,7 +39,7 @@ class Preferences(eqx.Module):
 
     @property
     def margins(self) -> Float[Array, "models models"]:
-        """``wins[i, j] - wins[j, i]``: positive where a majority of the deciding questions prefers i."""
+        """``wins[i, j] - wins[j, i]``: positive where a majority of the deciding voters prefers i."""
         return self.wins - self.wins.T
 
     def votes(self, tie_policy: str) -> Float[Array, "models models"]:
@@ -47,53 +47,25 @@ class Preferences(eqx.Module):
         return self.wins + self.ties / 2 if tie_policy == "half" else self.wins
 
 
-class Grades(NamedTuple):
-    """Mean value of the trials of each cell, to be compared.
+def ballots(stat: Ballots | Counts) -> Ballots:
+    """The voters; of counts, every question is one."""
+    return stat if isinstance(stat, Ballots) else Ballots.from_counts(stat)
 
-    **steps**: (L, M), counted from the lowest level in units of ``unit``, the smallest distance of two levels; the
-    share of successes of binary data; 0 where unobserved.  **slack**: grades that differ by this or less are equal.
+
+def preferences(stat: Ballots | Counts, *, ties: bool = True) -> Preferences:
+    """Compare all pairs of models by all voters; ``ties=False`` leaves ``ties`` zero, and saves a product.
+
+    Voters are read in chunks, so memory is a few (L, L) arrays whatever their number.
     """
-
-    steps: Float[Array, "models questions"]
-    slack: Float[Array, ""]
-    unit: Float[Array, ""]
-
-
-def grades(stat: Counts) -> Grades:
-    """Grade of each model on each question.
-
-    Means and not totals, so that unequal numbers of trials compare. Evenly spaced levels count as whole numbers, whose
-    means are equal to the last bit where they are equal; means of others are equal within rounding, 1e-12 of the range
-    of the levels in float64. Shifting or stretching the levels thus changes no comparison.
-    """
-    eps = jnp.finfo(stat.levels.dtype).eps
-    height = stat.levels - stat.levels[0]
-    unit = jnp.min(jnp.diff(height))
-    place = height / unit
-    rounding = jnp.minimum(8 * eps * jnp.max(jnp.abs(stat.levels)) / unit, 2.0**-6)
-    even = jnp.all(jnp.abs(place - jnp.round(place)) <= rounding) & (place[-1] <= _EVEN)
-    place = jnp.where(even, jnp.round(place), place)
-    n = stat.trials
-    total = jnp.matmul(stat.categories, place, precision=HIGHEST)
-    steps = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
-    return Grades(steps, jnp.where(even, 0, jnp.maximum(8 * eps, 1e-12) * place[-1]).astype(steps.dtype), unit)
-
-
-def preferences(stat: Counts, *, ties: bool = True) -> Preferences:
-    """Compare all pairs of models on all questions; ``ties=False`` leaves ``ties`` zero, and saves a product.
-
-    Questions are read in chunks, so memory is a few (L, L) arrays whatever their number.
-    """
-    n_models, n_questions = stat.trials.shape
-    dtype = stat.categories.dtype
-    grade, slack, _ = grades(stat)
-    seen = stat.trials > 0
-    high = jnp.where(seen, grade, -jnp.inf).T  # an unobserved model is neither above
-    low = jnp.where(seen, grade + slack, jnp.inf).T  # nor below anyone
+    stat = ballots(stat)
+    n_models, n_questions = stat.grades.shape
+    dtype = stat.grades.dtype
+    high, low = bounds(stat)
+    high, low = high.T, low.T
     n_chunks = -(-n_questions // _UNROLL)
     size = -(-n_questions // n_chunks)
     pad = n_chunks * size - n_questions
-    questions, unit = _exact(stat.questions)
+    questions, unit = _exact(stat.voters)
     rows = [jnp.pad(x, ((0, pad),) + ((0, 0),) * (x.ndim - 1)) for x in (high, low, questions)]
 
     def add(start: Any, wins: Array) -> Array:
@@ -105,17 +77,37 @@ def preferences(stat: Counts, *, ties: bool = True) -> Preferences:
     zero = jnp.zeros((n_models, n_models), dtype)
     wins = add(0, zero) if n_chunks == 1 else jax.lax.fori_loop(0, n_chunks, add, zero)
     level = zero
-    if ties:  # questions that compared the two and that neither won
-        both = seen.astype(dtype)
-        level = jnp.matmul(both * questions[None, :], both.T, precision=HIGHEST) - wins - wins.T
+    if ties:  # weight of the voters that compare the two, less that of those who put one above the other
+        level = _together(stat.listed, stat.listed, questions) - wins - wins.T
+        if stat.below is not None:
+            apart = _together(stat.listed, stat.below, questions)
+            level = level + apart + apart.T
     off = ~jnp.eye(n_models, dtype=bool)
     return Preferences(
         wins=wins,
         ties=jnp.where(off, level, 0),
         total=jnp.sum(questions),
         unit=unit,
-        seen=jnp.any(stat.observed > 0, axis=-1),
+        seen=stat.seen,
     )
+
+
+def _together(a: Array, b: Array, weight: Array) -> Float[Array, "models models"]:
+    a, b = a.astype(weight.dtype), b.astype(weight.dtype)
+    return jnp.matmul(a * weight[None, :], b.T, precision=HIGHEST)
+
+
+def bounds(stat: Ballots) -> tuple[Float[Array, "models voters"], Float[Array, "models voters"]]:
+    """The grade with which a model beats others, and that with which it is beaten, (L, V) both.
+
+    They differ where a voter does not list the model: it is then neither above nor below nor level with anyone, or,
+    where it stands below all that are listed, beaten by each of them.
+    """
+    high = jnp.where(stat.listed, stat.grades, -jnp.inf)
+    low = jnp.where(stat.listed, stat.grades + stat.slack, jnp.inf)
+    if stat.below is not None:
+        low = jnp.where(stat.below, jnp.finfo(low.dtype).min, low)
+    return high, low
 
 
 def _exact(questions: Float[Array, " questions"]) -> tuple[Float[Array, " questions"], Float[Array, ""]]:

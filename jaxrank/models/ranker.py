@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.data.responses import name_list
+from jaxrank.data.names import name_list
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_fields
@@ -24,11 +24,12 @@ OWN_QUESTIONS = "means are over the questions that each model has, which may dif
 class Ranker(eqx.Module):
     """A ranking method. Subclasses are final: a method is implemented once and never overridden.
 
-    **statistic**: the class of the statistic it reads (`Counts`, `Pairs`, `Events` or `Sequence`).
+    **statistic**: the class of the statistic it reads (`Counts`, `Ballots`, `Pairs`, `Events`, `Sequence` or `Orders`).
     **host**: True where it runs on the host, one statistic at a time, and cannot be traced.
     **binary**: True where it is defined for outcomes 0 and 1 only.
     **fractional**: True where fractional (Dirichlet) weights make sense.
     **stochastic**: True where it draws random numbers and needs ``key``.
+    **kinds**: the kinds of data it reads, where these are fewer than its statistic can be made from.
     **gaps**: what questions without results do to a model's score, half a sentence for notes.
 
     Options are fields made by `jaxrank.models.options`: numbers are arrays, which a sweep does not compile again;
@@ -40,6 +41,7 @@ class Ranker(eqx.Module):
     binary: ClassVar[bool] = False
     fractional: ClassVar[bool] = True
     stochastic: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...] | None] = None
     gaps: ClassVar[str] = "each model is ranked by the questions that it has"
 
     def __check_init__(self) -> None:

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Sequence
 from jaxrank.errors import OptionError
@@ -63,18 +63,30 @@ class RatingSystem(eqx.Module):
 
     @abc.abstractmethod
     def play(
-        self, state: tuple[Array, ...], outcome: Array, options: tuple[Array, ...], careful: bool = False
+        self,
+        state: tuple[Array, ...],
+        outcome: Array,
+        options: tuple[Array, ...],
+        careful: bool = False,
+        graded: bool = False,
     ) -> tuple[Array, ...]:
-        """The state after one event. ``outcome`` (models, batch): 1 right, 0 wrong, `ABSENT`. ``careful``: however far
-        apart the ratings are, for systems that overflow without."""
+        """The state after one event. ``outcome`` (models, batch): 1 right, 0 wrong, `ABSENT`; or the grades of a
+        ``graded`` `Sequence`. ``careful``: however far apart the ratings are, for systems that overflow without."""
 
     @abc.abstractmethod
     def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
         """The state after all questions of one trial."""
 
 
-def matched(ties: str, own: Array, other: Array) -> Array:
-    """Whether two outcome codes make a match under a tie rule. A model meets itself where it could draw."""
+def matched(ties: str, own: Array, other: Array, graded: bool = False) -> Array:
+    """Whether two outcomes make a match under a tie rule. A model meets itself where it could draw.
+
+    Of ``graded`` outcomes different ones make a match, equal ones where ties are played and they are not 0, which
+    stands for the models below all others in an unknown order.
+    """
+    if graded:
+        level = False if ties == "skip" else (own == other) & (own > 0)
+        return (own >= 0) & (other >= 0) & ((own != other) | level)
     total = own + other
     if ties == "skip":
         return total == 1
@@ -84,11 +96,21 @@ def matched(ties: str, own: Array, other: Array) -> Array:
 def unread_matches(ties: str, stat: Sequence) -> str:
     """How many matches a tie rule skipped, in a sentence."""
     outcomes = np.asarray(stat.outcomes)
+    if stat.graded:
+        played = [np.sum(outcomes == grade, axis=-1, dtype=float) for grade in range(int(outcomes.max()) + 1)]
+        level = sum(float(np.sum(n * (n - 1) / 2)) for n in played[1:])
+        among = float(np.sum(sum(played) ** 2 - sum(n**2 for n in played))) / 2
+        return unread_ties(0 if ties != "skip" else level, among + level, 'ties="draw" reads all of them')
     right, wrong = (np.sum(outcomes == c, axis=-1, dtype=float) for c in (1, 0))
     drawn = {"right": float(np.sum(right * (right - 1) / 2)), "wrong": float(np.sum(wrong * (wrong - 1) / 2))}
     read = {"skip": (), "correct_draw_only": ("right",), "draw": ("right", "wrong")}[ties]
     n_unread = sum(n for kind, n in drawn.items() if kind not in read)
     return unread_ties(n_unread, float(np.sum(right * wrong)) + sum(drawn.values()), 'ties="draw" reads all of them')
+
+
+def ahead(own: Array, other: Array, graded: bool = False) -> Array:
+    """1 for a win of the own side, 0 for a draw, -1 for a loss, of two that make a match."""
+    return jnp.sign(own - other) if graded else own - other
 
 
 def sum_over_opponents(
@@ -122,21 +144,22 @@ class Rated(NamedTuple):
     spread: dict[str, Array]
 
 
-def rate(system: RatingSystem, outcomes: Int[Array, "trials questions models"], key: Any) -> Rated:
+def rate(system: RatingSystem, stat: Sequence, key: Any) -> Rated:
     """The final state, and in shuffled order its mean over ``n_orders`` random orders of all events with the spread."""
-    dtype = jnp.zeros(()).dtype
+    dtype, outcomes = jnp.zeros(()).dtype, stat.outcomes
     options = tuple(jnp.asarray(x, dtype) for x in system.options())
+    play = _stream(system, stat.graded)
     initial, *others = (_each_model(x, outcomes.shape[-1], dtype) for x in system.start())
     origin = jnp.min(initial)
     begin = (initial - origin, *others)
     if system.order == "stream":
-        return Rated(origin, begin[0], _stream(system)(outcomes, options, begin), {})
+        return Rated(origin, begin[0], play(outcomes, options, begin), {})
     key = jax.random.key(0) if key is None else key
     events = outcomes.reshape(-1, outcomes.shape[-1])
 
     def once(key: Array) -> tuple[Array, ...]:
         shuffled = events[jax.random.permutation(key, events.shape[0])]
-        return _stream(system)(shuffled.reshape(outcomes.shape), options, begin)
+        return play(shuffled.reshape(outcomes.shape), options, begin)
 
     states = jax.vmap(once)(jax.random.split(key, system.n_orders))
     spread = jnp.std(states[0], axis=0, ddof=1) if system.n_orders > 1 else jnp.zeros_like(states[0][0])
@@ -169,7 +192,7 @@ def rated(found: Rated, **params: Array) -> Fit:
     )
 
 
-def _stream(system: RatingSystem) -> Callable[..., tuple[Array, ...]]:
+def _stream(system: RatingSystem, graded: bool) -> Callable[..., tuple[Array, ...]]:
     """The scan as a function of outcomes, options and the state before, whose batch, under ``vmap``, becomes the last
     axis."""
 
@@ -187,11 +210,11 @@ def _stream(system: RatingSystem) -> Callable[..., tuple[Array, ...]]:
         table = tuple(x[None, :] for x in options)
 
         def event(state: tuple[Array, ...], outcome: Array) -> tuple[tuple[Array, ...], None]:
-            return system.play(state, outcome.astype(dtype), table, careful), None
+            return system.play(state, outcome.astype(dtype), table, careful, graded), None
 
         def carried(carry: tuple[tuple[Array, ...], Array], following: Array) -> tuple[Any, None]:
             state, outcome = carry
-            return (system.play(state, outcome, table, careful), following.astype(dtype)), None
+            return (system.play(state, outcome, table, careful, graded), following.astype(dtype)), None
 
         def trial(state: tuple[Array, ...], block: Array) -> tuple[tuple[Array, ...], None]:
             if block.shape[1] < _SHORT:

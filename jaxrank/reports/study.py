@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.accepted import as_data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError
 from jaxrank.results.convergence import Convergence
@@ -17,7 +17,8 @@ from jaxrank.results.replicates import Replicates
 from jaxrank.studies.agreement import FitTable, fit_all
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.diagnosis import Diagnosis, diagnose
-from jaxrank.studies.fit import as_data, fit
+from jaxrank.studies.fit import fit
+from jaxrank.studies.preparation import default_method
 from jaxrank.studies.replicates import bootstrap
 
 QUICK_TRIALS = (
@@ -82,7 +83,7 @@ def study(
         raise OptionError("methods and all_methods exclude each other; leave one out")
     data = as_data(data)
     trials = isinstance(data, Responses)
-    method = method or ("bayes" if trials else "bradley_terry_davidson_map")
+    method = method or default_method(data)
     gold = "bayes" if trials else method
     missing: dict[str, str] = {}
 

@@ -12,8 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.responses import Responses
+from jaxrank.data.kind import Data
 from jaxrank.resampling.checkpoint import Checkpoint, digest_arrays
 from jaxrank.resampling.engine import chunk_size
 from jaxrank.resampling.work import Work
@@ -22,7 +21,7 @@ from jaxrank.resampling.work import Work
 def open_checkpoint(
     directory: str | os.PathLike | None,
     work: Work,
-    data: Responses | Comparisons,
+    data: Data,
     labels: Mapping[str, str],
     n_replicates: int,
     chunk: int | None,
@@ -35,7 +34,7 @@ def open_checkpoint(
     return disk, disk.chunk
 
 
-def configuration(work: Work, data: Responses | Comparisons, labels: Mapping[str, str]) -> dict[str, Any]:
+def configuration(work: Work, data: Data, labels: Mapping[str, str]) -> dict[str, Any]:
     """``labels`` say in words what the study is; the rest is digests, types and versions."""
     numbers, static = eqx.partition(work, eqx.is_array_like)
     leaves = [jax.random.key_data(x) if _is_key(x) else x for x in jax.tree.leaves(numbers)]

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import rounding_resolution
@@ -24,7 +25,7 @@ from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Trials
-from jaxrank.resampling.sources import TrialSource, make_source
+from jaxrank.resampling.sources import TrialSource, UnitStream, make_source, unit_stream
 from jaxrank.resampling.tabulated import cell_table, is_tabulated, linear_values
 
 
@@ -102,7 +103,7 @@ class FittedPrefixes(Prefixes):
     """A fit of every prefix, for any method that runs on device."""
 
     ranker: Ranker
-    source: TrialSource
+    source: TrialSource | UnitStream
     grid: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(self, key, replicate):
@@ -123,7 +124,7 @@ class FittedPrefixes(Prefixes):
 
 
 def make_prefixes(
-    data: Responses, ranker: Ranker, scheme: Scheme, pairing: str, name: str, grid: tuple[int, ...]
+    data: Data, ranker: Ranker, scheme: Scheme, pairing: str, name: str, grid: tuple[int, ...]
 ) -> Prefixes:
     """The cheapest exact way to the scores of all prefixes."""
     if ranker.host:
@@ -131,6 +132,8 @@ def make_prefixes(
             f"{name} runs on the host, one fit at a time, and has no convergence study over replicates and prefixes; "
             "use jaxrank.subsample(n) for a few n"
         )
+    if not isinstance(data, Responses):
+        return FittedPrefixes(ranker, unit_stream(data, ranker.statistic, scheme), grid)
     common = {"scheme": scheme, "grid": grid, "shape": data.shape}
     shared = isinstance(scheme, Trials)
     if is_tabulated(ranker, data):

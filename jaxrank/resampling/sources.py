@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.comparisons import TIE, Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.pairing import all_pairs_size
 from jaxrank.data.responses import Responses
-from jaxrank.data.statistics import CountRows, Counts, Events, Pairs, Sequence
-from jaxrank.data.weights import Rows, Weights, unit_of
+from jaxrank.data.statistics import CountRows, Counts, Pairs, Sequence
+from jaxrank.data.weights import Weights, unit_of
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.ranker import Ranker
 from jaxrank.resampling import draws
@@ -63,7 +63,7 @@ class TrialSource(Source):
         draw = self.scheme.draw(key, replicate, self.shape, self.float_dtype)
         members = self.scheme.members(draw)
         stat = self.made_from(draw)
-        return (stat if members is None else restrict(stat, members)), members
+        return (stat if members is None else stat.restricted(members)), members
 
     def made_from(self, draw: Array, first: Any = None) -> Any:
         """The statistic of a draw, or of its ``first`` trials."""
@@ -72,7 +72,7 @@ class TrialSource(Source):
         outcomes = self.scheme.gather(draw, self.outcomes)
         if first is not None:  # of every cell, so that one whose first trial is missing has a first trial too
             outcomes = jnp.where(jnp.cumsum(outcomes >= 0, axis=2, dtype=jnp.int32) <= first, outcomes, -1)
-        return self._gathered(outcomes)
+        return self.statistic.gather(outcomes, self.like)
 
     def _weighted(self, weights: Weights) -> Any:
         if self.trials is None:
@@ -81,12 +81,7 @@ class TrialSource(Source):
         total = counts.trials
         share = jnp.where(total > 0, self.trials / jnp.where(total > 0, total, 1), 0)
         counts = Counts(counts.categories * share[:, :, None], counts.questions, counts.levels)
-        return pair_all(counts) if self.statistic is Pairs else counts
-
-    def _gathered(self, outcomes: Array) -> Any:
-        if self.statistic is Pairs and isinstance(self.like, Counts):
-            return pair_all(Counts.gather(outcomes, self.like))
-        return self.statistic.gather(outcomes, self.like)
+        return self.statistic.from_counts(counts)
 
     @property
     def lane_bytes(self):
@@ -123,23 +118,20 @@ class CellSource(Source):
 
     def __call__(self, key, replicate, payload):
         counts = Counts(payload, jnp.ones(payload.shape[1], payload.dtype), self.levels)
-        return (counts if self.statistic is Counts else pair_all(counts)), None
+        return self.statistic.from_counts(counts), None
 
 
-class BattleSource(Source):
-    """Replicates of battles: multinomial, gamma or hypergeometric draws of the counts of distinct battles.
+class UnitSource(Source):
+    """Replicates of battles or ordered lists: multinomial, gamma or hypergeometric draws of their counts.
 
-    Equal in distribution to drawing the battles one by one, at a cost that does not depend on their number.
+    Equal in distribution to drawing them one by one, at a cost that does not depend on their number.
     """
 
     scheme: Scheme = eqx.field(static=True)
     statistic: type = eqx.field(static=True)
     n_models: int = eqx.field(static=True)
     count: np.ndarray  # (K,), on the host
-    first: Int[Array, " kinds"]
-    second: Int[Array, " kinds"]
-    tie: Array
-    events: Any
+    rows: Any  # of the distinct units; a Sequence of them where the statistic is one
     dtype: Any = eqx.field(static=True)
 
     def payload(self, key, replicates):
@@ -166,42 +158,44 @@ class BattleSource(Source):
         if isinstance(self.scheme, Models):
             members = self.scheme.draw(key, replicate, (self.n_models, 1, 1), self.dtype)
             payload = jnp.asarray(self.count, self.dtype)
-        if self.statistic is Pairs:
-            stat = self._pairs(payload)
-        elif self.statistic is Events:
-            stat = Events(self.events, payload)
+        if self.statistic is Sequence:
+            stat = Sequence(self.rows.outcomes[payload], self.rows.graded)
         else:
-            stat = Sequence(self.events[payload][:, None, :].astype(jnp.int8))
-        return (stat if members is None else restrict(stat, members)), members
-
-    def _pairs(self, count: Array) -> Pairs:
-        zero = jnp.zeros((self.n_models,) * 2, count.dtype)
-        wins = zero.at[self.first, self.second].add(jnp.where(self.tie, 0, count))
-        ties = zero.at[self.first, self.second].add(jnp.where(self.tie, count, 0))
-        return Pairs(wins, ties + ties.T)
+            stat = self.statistic.reduce(self.rows, Weights(trials=payload))
+        return (stat if members is None else stat.restricted(members)), members
 
 
-def restrict(stat: Any, members: Int[Array, " size"]) -> Any:
-    """The statistic of some of the models; pairs outside the pool and events without contest drop out by themselves."""
-    if isinstance(stat, Counts):
-        return Counts(stat.categories[members], stat.questions, stat.levels)
-    if isinstance(stat, Pairs):
-        pick = lambda x: x[members][:, members]
-        return Pairs(pick(stat.wins), pick(stat.ties))
-    if isinstance(stat, Events):
-        return Events(stat.outcomes[:, members], stat.weights)
-    return Sequence(stat.outcomes[..., members])
+class UnitStream(Source):
+    """Battles or ordered lists drawn one after the other, so that the first n of them are a replicate too.
 
+    **copies**: (N,), which distinct unit each of all N is; ``scheme`` draws among these as among N trials.
+    """
 
-def pair_all(counts: Counts) -> Pairs:
-    """Every trial of a model against every trial of another (``pairing="all"``), from counts on device."""
-    shape = counts.categories.shape
-    rows = CountRows(Rows(counts.categories.reshape(1, -1), shape, "question"), counts.levels)
-    return Pairs.reduce(rows, Weights(questions=counts.questions))
+    scheme: Scheme = eqx.field(static=True)
+    statistic: type = eqx.field(static=True)
+    shape: tuple[int, int, int] = eqx.field(static=True)  # (models, 1, N)
+    copies: Int[Array, " units"]
+    rows: Any
+    n_distinct: int = eqx.field(static=True)
+    float_dtype: Any = eqx.field(static=True)
+
+    def __call__(self, key, replicate, payload):
+        return self.made_from(self.scheme.draw(key, replicate, self.shape, self.float_dtype)), None
+
+    def made_from(self, draw: Array, first: Any = None) -> Any:
+        """The statistic of a draw, or of its ``first`` units."""
+        drawn = self.copies[draw]
+        if self.statistic is Sequence:
+            outcomes = self.rows.outcomes[drawn]
+            if first is not None:
+                outcomes = jnp.where((jnp.arange(len(drawn)) < first)[:, None, None], outcomes, -1)
+            return Sequence(outcomes, self.rows.graded)
+        weights = draws.counts_of(drawn, self.n_distinct, self.float_dtype, first)
+        return self.statistic.reduce(self.rows, Weights(trials=weights))
 
 
 def make_source(
-    data: Responses | Comparisons, ranker: Ranker, scheme: Scheme, pairing: str, method: str, by_column: bool = False
+    data: Data, ranker: Ranker, scheme: Scheme, pairing: str, method: str, by_column: bool = False
 ) -> Source:
     """The source of a method's replicates; `OptionError` or `UnsupportedDataError` where the scheme cannot serve it.
 
@@ -217,11 +211,11 @@ def make_source(
         raise OptionError(
             f'{method} reads outcomes in order, and scheme {scheme} draws weights without an order; use scheme="trials"'
         )
-    if isinstance(data, Comparisons):
-        return _battles(data, statistic, scheme, pairing, method)
+    if not isinstance(data, Responses):
+        return _units(data, statistic, scheme)
     scheme.check(data.shape)
     if data.outcomes is None:
-        if isinstance(scheme, Independent) and (statistic is Counts or (statistic is Pairs and pairing == "all")):
+        if isinstance(scheme, Independent) and _by_counts(statistic, pairing):
             levels = jnp.asarray(data.levels, jnp.zeros(()).dtype)
             return CellSource(scheme=scheme, statistic=statistic, counts=data.counts, levels=levels)
         if scheme.name not in ("questions", "models") and getattr(scheme, "unit", None) != "questions":
@@ -233,7 +227,7 @@ def make_source(
     return _trials(data, statistic, WithinCells(scheme) if inside else scheme, pairing)
 
 
-def _trials(data: Responses, statistic: type, scheme: Scheme, pairing: str) -> Source:
+def _trials(data: Responses, statistic: Any, scheme: Scheme, pairing: str) -> Source:
     dtype = jnp.zeros(()).dtype
     probe = None
     if scheme.weighted:
@@ -241,7 +235,7 @@ def _trials(data: Responses, statistic: type, scheme: Scheme, pairing: str) -> S
             lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
         )
     if statistic is Sequence or probe is None or _would_be_huge(data, statistic, scheme, pairing, unit_of(probe)):
-        like = Counts.of(data) if statistic is Pairs and pairing == "all" else statistic.of(data, pairing=pairing)
+        like = Counts.of(data) if _by_counts(statistic, pairing) else statistic.of(data, pairing=pairing)
         outcomes = _outcomes(data, statistic)
         return TrialSource(
             scheme=scheme, statistic=statistic, shape=data.shape, rows=None, outcomes=outcomes, like=like
@@ -271,31 +265,59 @@ def _outcomes(data: Responses, statistic: type) -> Array:
     return jnp.asarray(data.outcomes, jnp.int8 if data.n_categories <= 128 else jnp.int16)
 
 
-def _battles(data: Comparisons, statistic: type, scheme: Scheme, pairing: str, method: str) -> Source:
-    if statistic is Counts:
-        statistic.of(data)  # raises: battles have no counts of a response tensor
+def _by_counts(statistic: Any, pairing: str) -> bool:
+    """Whether the statistic is made from the counts of cells."""
+    return hasattr(statistic, "from_counts") and (statistic is not Pairs or pairing == "all")
+
+
+def _units(data: Data, statistic: Any, scheme: Scheme) -> Source:
+    unit = next(iter(data.units))
     if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
         raise OptionError(
-            f'battles have no questions, so scheme {scheme} does not fit; "trials" draws battles with replacement'
+            f"{data.content} have no questions, so scheme {scheme} does not fit; "
+            f'"trials" draws {unit}s with replacement'
         )
-    merged = data.distinct()
-    a, b, outcome, count = merged.arrays()
-    whole = bool(np.all(count == np.rint(count)))
+    total = data.units[unit]
+    whole = bool(np.all(data.count == np.rint(data.count)))
     if not whole and not isinstance(scheme, Bayesian | Models):
-        raise OptionError(f'scheme {scheme} draws whole battles, but count holds fractions; use scheme="bayesian"')
-    if isinstance(scheme, Subsample) and not 1 <= scheme.n <= count.sum():
-        raise OptionError(f"subsample(n={scheme.n}): n must be between 1 and the number of battles, {count.sum():g}")
-    if statistic is Sequence:
-        statistic.of(data)  # raises where the order of the battles is not known
-    events = None if statistic is Pairs else Events.of(merged).outcomes
-    return BattleSource(
+        raise OptionError(f'scheme {scheme} draws whole {unit}s, but count holds fractions; use scheme="bayesian"')
+    if isinstance(scheme, Subsample) and not 1 <= scheme.n <= total:
+        raise OptionError(f"subsample(n={scheme.n}): n must be between 1 and the number of {unit}s, {total:g}")
+    if isinstance(scheme, Models):
+        scheme.check((len(data.models), 1, 1))
+    distinct = data.distinct()
+    return UnitSource(
         scheme=scheme,
         statistic=statistic,
         n_models=len(data.models),
-        count=count,
-        first=jnp.asarray(a, jnp.int32),
-        second=jnp.asarray(b, jnp.int32),
-        tie=jnp.asarray(outcome == TIE),
-        events=events,
+        count=distinct.count,
+        rows=_unit_rows(data, distinct, statistic),
         dtype=np.dtype(jnp.zeros(()).dtype),
     )
+
+
+def unit_stream(data: Data, statistic: Any, scheme: Scheme) -> UnitStream:
+    """The source of battles or ordered lists that come one after the other; `OptionError` for fractional counts."""
+    unit = next(iter(data.units))
+    if not np.all(data.count == np.rint(data.count)):
+        raise OptionError(f"count holds fractions; {unit}s that come one after the other must be whole")
+    distinct = data.distinct()
+    copies = np.repeat(np.arange(len(distinct.count)), np.rint(distinct.count).astype(int))
+    shape = (len(data.models), 1, len(copies))
+    scheme.check(shape)
+    return UnitStream(
+        scheme=scheme,
+        statistic=statistic,
+        shape=shape,
+        copies=jnp.asarray(copies, jnp.int32),
+        rows=_unit_rows(data, distinct, statistic),
+        n_distinct=len(distinct.count),
+        float_dtype=np.dtype(jnp.zeros(()).dtype),
+    )
+
+
+def _unit_rows(data: Data, distinct: Data, statistic: Any) -> Any:
+    if statistic is not Sequence:
+        return statistic.rows(distinct)
+    statistic.of(data)  # raises where the order is not known
+    return Sequence.of_units(distinct)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import HIGHEST, Counts
 from jaxrank.models.fit import Fit, rounding_resolution
@@ -82,9 +83,9 @@ def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array)
     )
 
 
-def is_tabulated(ranker: Ranker, data: Responses) -> bool:
+def is_tabulated(ranker: Ranker, data: Data) -> bool:
     """Whether all prefixes come from one pass: a score by cells, and no missing cells. Then in float64."""
-    if data.outcomes is None or (data.outcomes < 0).any():
+    if not isinstance(data, Responses) or data.outcomes is None or (data.outcomes < 0).any():
         return False
     if not isinstance(ranker, MeanOfCells) or not ranker.of_cells:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
 from jaxrank.numerics.ranks import kendall_tau, rank_scores
 from jaxrank.results.fit import Result
 from jaxrank.results.returned import Returned, named
 
 if TYPE_CHECKING:
     import pandas as pd
-
-GOLD = "bayes"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,13 +26,15 @@ class FitTable(Returned):
 
     **results**: `Result` by identifier, also those that did not converge (see their status).
     **skipped**: why a method could not run on these data, by identifier.  **seconds**: time of each run, by
-    identifier, without the compilation that methods share the cores for.
+    identifier, without the compilation that methods share the cores for.  **usual**: the method that ranks such data
+    where none is named.
     """
 
     results: Mapping[str, Result]
     skipped: Mapping[str, str]
     seconds: Mapping[str, float]
     models: tuple[str, ...]
+    usual: str
 
     def __len__(self) -> int:
         return len(self.results)
@@ -68,13 +69,26 @@ class FitTable(Returned):
         rows += [(n, "not run", np.nan, why) for n, why in self.skipped.items()]
         return pd.DataFrame(rows, columns=["method", "status", "seconds", "detail"])
 
-    def agreement(self, gold: str = GOLD) -> Agreement:
-        """Kendall's tau-b between all methods that gave every model a score."""
+    def agreement(self, gold: str | None = None) -> Agreement:
+        """Kendall's tau-b between all methods that gave every model a score.
+
+        ``gold``: the method that others are held against; by default the one that ranks such data where none is named
+        (bayes for trials), or the first of the table. `OptionError` for a name that the table does not have; a method
+        that did not rank every model is replaced with a warning.
+        """
         names = self.methods
-        if gold not in names:
-            raise OptionError(f"gold={gold!r} is not among the methods with a full ranking: {', '.join(names)}")
+        if not names:
+            why = "; ".join([*self.skipped.values(), *(r.explain() for r in self)][:3])
+            raise UndefinedScoreError(f"no method gave every model a score: {why}")
+        if gold is not None and gold not in self.results and gold not in self.skipped:
+            raise OptionError(f"gold={gold!r} is not among the methods: {', '.join(self.results)}")
+        if gold is not None and gold not in names:
+            why = self.skipped[gold] if gold in self.skipped else self.results[gold].explain()
+            said = f"gold={gold!r} does not rank every model ({why}); {names[0]} takes its place"
+            warnings.warn(said, JaxrankWarning, stacklevel=2)
+        wanted = self.usual if gold is None else gold
         ranks = np.stack([self.results[name].rank("average") for name in names])
-        return Agreement(names, ranks, self.models, gold)
+        return Agreement(names, ranks, self.models, wanted if wanted in names else names[0])
 
     def _shown(self) -> pd.DataFrame:
         return self.to_frame().rename_axis("model").reset_index()
@@ -101,7 +115,7 @@ class Agreement(Returned):
     methods: tuple[str, ...]
     ranks: np.ndarray
     models: tuple[str, ...]
-    gold: str = GOLD
+    gold: str
 
     def __len__(self) -> int:
         return len(self.methods)

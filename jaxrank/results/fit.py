@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from jaxrank.data.accepted import Seed
+from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
@@ -92,7 +93,7 @@ class Result(RankedModels):
     @property
     def coverage(self) -> np.ndarray:
         """Share of the questions on which each model has results, (L,); ones for battles."""
-        return self.data.coverage if isinstance(self.data, Responses) else np.ones(len(self.models))
+        return self.data.coverage
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -115,9 +116,8 @@ class Result(RankedModels):
             return f"{sentence} ({self.steps} steps); allow more steps in the solver, or use a prior"
         if self.status == Status.CONVERGED or not isinstance(self.ranker, Explains):
             return sentence
-        questions = self.data.questions if isinstance(self.data, Responses) else ()
         with self.precision():
-            detail = self.ranker.explain(self.stat, self.fit, self.models, questions)
+            detail = self.ranker.explain(self.stat, self.fit, self.models, self.data.questions)
         return f"{sentence}: {detail}" if detail else sentence
 
     @cached_property
@@ -246,7 +246,7 @@ class Result(RankedModels):
 
 def coverage_note(data: Data, ranker: Ranker) -> str:
     """A sentence where models were not tried on the same questions, with what the method makes of it; else empty."""
-    if not isinstance(data, Responses) or ranker.statistic is not Counts:
+    if not isinstance(data, Responses) or ranker.statistic not in (Counts, Ballots):
         return ""
     tried = data.trials > 0
     gaps = np.flatnonzero(~tried.all(axis=1) & (tried.any(axis=0) & ~tried).any(axis=1))

@@ -16,7 +16,6 @@ from jaxrank.models.ranker import NeedsPrior, Ranker
 from jaxrank.numerics.ranks import rank_scores, tau_with
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Models
-from jaxrank.resampling.sources import restrict
 from jaxrank.resampling.work import Work
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
 
@@ -45,8 +44,8 @@ class PoolWork(Work):
         members = Models(self.size).draw(key, replicate, (n_models, 1, 1), jnp.float32)
         ranker = _restrict_prior(self.ranker, members, n_models)
         own = draws.ranker_key(key) if ranker.stochastic else None
-        whole = ranker(restrict(self.whole, members), key=own)
-        fits = jax.vmap(lambda stat: ranker(restrict(stat, members), key=own))(self.single)
+        whole = ranker(self.whole.restricted(members), key=own)
+        fits = jax.vmap(lambda stat: ranker(stat.restricted(members), key=own))(self.single)
         gold = rank_scores(self.gold[members]).astype(jnp.float32)
         # a model without a rank on all trials leaves the method's own reference, and so tau, undefined
         target = rank_scores(whole.scores, resolution=whole.resolution).astype(jnp.float32)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed
-from jaxrank.errors import JaxrankError, JaxrankWarning, UnknownMethodError
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
+from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.methods import catalogue
-from jaxrank.models.ranker import Method, Ranker
+from jaxrank.models.ranker import Methods, Ranker
 from jaxrank.numerics.precision import precision
-from jaxrank.results.agreement import GOLD, Agreement, FitTable
+from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.fit import Result
-from jaxrank.studies.fit import as_data, as_key, compile_together, method_name, prepare, read_statistic, run
+from jaxrank.studies.fit import as_key, compile_together, read_statistic, run
+from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
 
 
 def fit_all(
     data: DataLike,
-    methods: Sequence[Method] | None = None,
+    methods: Methods | None = None,
     *,
     R0: npt.ArrayLike | None = None,
     pairing: Pairing = "aligned",
@@ -32,8 +32,10 @@ def fit_all(
 ) -> FitTable:
     """Rank models by many methods on shared statistics.
 
-    **methods**: identifiers or rankers; None for the whole catalogue. **R0**: prior outcomes for the methods that read
-    them; methods that need them are skipped without. Other arguments as in `fit`.
+    **data**: as in `fit`. **methods**: an identifier, a ranker, a list of them, or a dict from labels of your own to
+    them; None for the whole catalogue. Rankers of one class are labelled by the options in which they differ.
+    **R0**: earlier outcomes, for the methods that cannot do without (bayes_greedy), and where none of them is among
+    ``methods`` for all that read a prior. **pairing**: for the methods that read pairs. Other arguments as in `fit`.
 
     Nothing raises for a single method: those that cannot read the data are in ``skipped`` with the reason, and those
     that did not converge carry their status.
@@ -49,7 +51,9 @@ def fit_all(
     ['pass_hat_k']
     """
     data = as_data(data)
-    chosen = catalogue.catalogue() if methods is None else methods
+    chosen = named_methods(catalogue.catalogue() if methods is None else methods)
+    priors = priors_for(chosen, R0)
+    check_pairing({label: catalogue.make(method) for label, method in chosen.items()}, data, pairing)
     results: dict[str, Result] = {}
     skipped: dict[str, str] = {}
     seconds: dict[str, float] = {}
@@ -58,15 +62,12 @@ def fit_all(
     with precision(dtype), warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # each method's word is in its notes
         key = as_key(seed)
-        for method in chosen:
-            name = method_name(method)
+        for name, method in chosen.items():
             try:
-                ranker = prepare(method, data, _prior_for(method, R0), {})
+                ranker = prepare(method, data, priors[name], {})
                 if ranker.statistic not in statistics:
                     statistics[ranker.statistic] = read_statistic(ranker, data, pairing)
                 rankers[name] = ranker
-            except UnknownMethodError:
-                raise
             except JaxrankError as error:
                 skipped[name] = str(error)
         runs = {n: (r, statistics[r.statistic], key if r.stochastic else None) for n, r in rankers.items()}
@@ -85,23 +86,22 @@ def fit_all(
             seconds[name] = time.perf_counter() - began
             results[name] = Result(fit, ranker, name, data, stat, seed)
     results = {name: results[name] for name in rankers if name in results}
-    return FitTable(results, skipped, seconds, data.models)
+    return FitTable(results, skipped, seconds, data.models, default_method(data))
 
 
-def agreement(
-    data: DataLike, methods: Sequence[Method] | None = None, *, gold: str = GOLD, **options: Any
-) -> Agreement:
+def agreement(data: DataLike, methods: Methods | None = None, *, gold: str | None = None, **options: Any) -> Agreement:
     """Tau-b matrix, groups of identical order and consensus of many methods; options as in `fit_all`.
+
+    ``gold``: the method that others are held against, run too where ``methods`` leaves it out; see
+    `FitTable.agreement`.
 
     >>> import jaxrank as jr
     >>> jr.agreement([[1, 1, 1, 0], [1, 0, 0, 1], [0, 0, 0, 1]], ["bayes", "avg", "copeland"]).groups
     [('bayes', 'avg', 'copeland')]
     """
+    if gold is not None and methods is not None:
+        methods = named_methods(methods)
+        methods = methods if gold in methods else {**methods, gold: catalogue.entry(gold).name}
+    elif gold is not None:
+        catalogue.entry(gold)  # raises, before any work, where there is none
     return fit_all(data, methods, **options).agreement(gold)
-
-
-def _prior_for(method: Method, R0: npt.ArrayLike | None) -> npt.ArrayLike | None:
-    """R0 for the entries that are defined with it; the other identifiers keep their uniform prior."""
-    if isinstance(method, str) and not catalogue.entry(method).options.get("needs_R0", False):
-        return None
-    return R0

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.ranker import Method, Methods, Ranker
+from jaxrank.models.ranker import Methods, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.checkpoint import check_folder, folder_of
@@ -23,13 +23,17 @@ from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
-from jaxrank.studies.fit import as_data, as_key, method_name, prepare
-from jaxrank.studies.replicates import near, number_of_replicates, prior_for, whole_fit
+from jaxrank.studies.fit import as_key
+from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
+from jaxrank.studies.replicates import near, number_of_replicates, whole_fit
+
+GRID = 64
+"""Most prefixes of battles or ordered lists that are looked at where no grid is given."""
 
 
 def convergence(
     data: DataLike,
-    methods: Methods = ("bayes", "pass_at_k"),
+    methods: Methods | None = None,
     *,
     n_replicates: int = 100_000,
     reference: Literal["gold", "self"] | npt.ArrayLike = "gold",
@@ -46,16 +50,20 @@ def convergence(
 ) -> Convergence:
     """Draw N trials with replacement ``n_replicates`` times, rank after every trial, and see when rankings settle.
 
-    **methods**: an identifier, a ranker, a list of them, or a dict from labels of your own to them.
-    **reference**: "gold" (Bayes@N with a uniform prior on the whole data), "self" (each method on the whole data), or
-    scores (L,).
+    Of battles and ordered lists these are drawn one after the other, and ranked after the first n.
+
+    **methods**: an identifier, a ranker, a list of them, or a dict from labels of your own to them; by default bayes
+    and, of outcomes 0 and 1, pass_at_k, or the method that `fit` takes for battles and ordered lists.
+    **reference**: "gold" (Bayes@N with a uniform prior on the whole data, or the default method for battles and
+    ordered lists), "self" (each method on the whole data), or scores (L,).
     **scheme**: "trials", "trials_per_question", "independent", or "subsample(N)" (a random order of the trials).
     **tau**: keep Kendall's tau-b of every prefix as well (means, standard deviations, bands).
-    **grid**: numbers of trials to look at, by default 1..N; convergence@n is then known up to the grid.
-    **R0**: earlier outcomes, for rankers that read a prior and for bayes_greedy. Other arguments as in `bootstrap`.
+    **grid**: numbers of trials to look at, by default 1..N (of battles and ordered lists, 64 of them at most);
+    convergence@n is then known up to the grid.
+    **R0**, **pairing**: for the methods that read them, as in `fit_all`. Other arguments as in `bootstrap`.
 
-    All methods see the same replicates, which are those of `bootstrap` with the same seed. Accuracy, Bayes@N and the
-    Pass@k family are computed for all prefixes at once; other methods are fitted to each prefix.
+    All methods see the same replicates, which of trials are those of `bootstrap` with the same seed. Accuracy, Bayes@N
+    and the Pass@k family are computed for all prefixes at once; other methods are fitted to each prefix.
 
     >>> import jaxrank as jr
     >>> R = [[[1, 1, 1]] * 4, [[1, 0, 1]] * 4, [[0, 0, 0]] * 4]
@@ -64,9 +72,11 @@ def convergence(
     [0.6, 0.0, 0.4]
     """
     data, scheme = as_data(data), as_scheme(scheme)
-    named = named_methods(methods)
-    _check_scheme(data, scheme)
-    points = _check_grid(grid, data.shape[2])
+    named = named_methods(_usual(data) if methods is None else methods)
+    priors, n_trials = priors_for(named, R0), _length(data)
+    check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
+    _check_scheme(data, scheme, n_trials)
+    points = _check_grid(grid, n_trials, isinstance(data, Responses))
     n = number_of_replicates(data, Trials(), n_replicates)
     if checkpoint is not None:
         check_folder(checkpoint)
@@ -74,7 +84,7 @@ def convergence(
     works: dict[str, PrefixWork] = {}
     wide: dict[str, bool] = {}
     for label, method in named.items():
-        ranker = prepare(method, data, prior_for(method, R0), {})
+        ranker = prepare(method, data, priors[label], {})
         target = reference_ranks(data, ranker, label, reference, pairing, dtype)
         exact = is_tabulated(ranker, data)
         wide[label] = exact or (jax.config.read("jax_enable_x64") if dtype is None else np.dtype(dtype) == np.float64)
@@ -100,7 +110,7 @@ def convergence(
     return Convergence(
         methods=tuple(named),
         models=data.models,
-        n_trials=data.shape[2],
+        n_trials=n_trials,
         grid=np.array(points),
         n_replicates=n,
         reference=how,
@@ -111,22 +121,19 @@ def convergence(
     )
 
 
-def named_methods(methods: Methods) -> dict[str, Method]:
-    """Labels and methods, from one method, a sequence of them, or a mapping."""
-    if isinstance(methods, Mapping):
-        named = dict(methods)
-    else:
-        several = [methods] if isinstance(methods, str | Ranker) else list(methods)
-        named = {method_name(m): m for m in several}
-        if len(named) < len(several):
-            raise OptionError("two methods have one name; pass a dict from labels to methods")
-    if not named:
-        raise OptionError("methods is empty; name at least one method")
-    return named
+def _usual(data: Data) -> list[str]:
+    """Methods that are ranked after every trial at once, or the default of the kind."""
+    usual = [default_method(data)]
+    return [*usual, "pass_at_k"] if isinstance(data, Responses) and data.binary else usual
+
+
+def _length(data: Data) -> int:
+    """How many trials, battles or ordered lists come one after the other."""
+    return data.shape[2] if isinstance(data, Responses) else round(next(iter(data.units.values())))
 
 
 def reference_ranks(
-    data: Responses, ranker: Ranker, name: str, reference: str | npt.ArrayLike, pairing: str, dtype: str | None
+    data: Data, ranker: Ranker, name: str, reference: Any, pairing: str, dtype: str | None
 ) -> np.ndarray:
     """Ranks (L,) that a study compares with: "gold", "self", or given scores."""
     if isinstance(reference, str) and reference not in ("gold", "self"):
@@ -138,7 +145,8 @@ def reference_ranks(
         with precision("float64"):
             return np.asarray(rank_scores(scores))
     if reference == "gold":
-        ranker, name, dtype = make("bayes"), "bayes", "float64"
+        name, dtype = "bayes" if isinstance(data, Responses) else default_method(data), "float64"
+        ranker = make(name)
     with precision(dtype):
         ranks = whole_fit(data, ranker, name, pairing, as_key(0)).ranks
     if (ranks == 0).any():
@@ -146,23 +154,26 @@ def reference_ranks(
     return ranks
 
 
-def _check_scheme(data: Responses | Comparisons, scheme: Scheme) -> None:
-    if isinstance(data, Comparisons):
-        raise UnsupportedDataError("convergence studies need repeated trials; battles have none")
-    if data.outcomes is None:
+def _check_scheme(data: Data, scheme: Scheme, n_trials: int) -> None:
+    if isinstance(data, Responses) and data.outcomes is None:
         raise UnsupportedDataError(
-            "convergence studies need to know which trial succeeded; these results are counts only"
+            "convergence studies need to know which trial succeeded; these results are counts only: use "
+            'jaxrank.bootstrap with scheme="independent" or "questions"'
         )
-    if not scheme.prefixes:
-        raise OptionError(f'scheme {scheme} does not draw one trial after the other; use scheme="trials"')
-    if isinstance(scheme, Subsample) and scheme.n != data.shape[2]:
-        raise OptionError(f"a convergence study without replacement orders all trials: use subsample({data.shape[2]})")
-    scheme.check(data.shape)
+    fits = isinstance(data, Responses) or isinstance(scheme, Trials | Subsample)
+    if not scheme.prefixes or not fits:
+        raise OptionError(f'scheme {scheme} does not draw one trial after the other of {data.content}; use "trials"')
+    if isinstance(scheme, Subsample) and scheme.n != n_trials:
+        raise OptionError(f"a convergence study without replacement orders all trials: use subsample({n_trials})")
+    if isinstance(data, Responses):
+        scheme.check(data.shape)
 
 
-def _check_grid(grid: Sequence[int] | None, n_trials: int) -> tuple[int, ...]:
+def _check_grid(grid: Sequence[int] | None, n_trials: int, every: bool) -> tuple[int, ...]:
     if grid is None:
-        return tuple(range(1, n_trials + 1))
+        if every or n_trials <= GRID:
+            return tuple(range(1, n_trials + 1))
+        return tuple(np.unique(np.rint(np.geomspace(1, n_trials, GRID)).astype(int)).tolist())
     points = sorted({*map(int, grid), n_trials})
     if points[0] < 1 or points[-1] > n_trials:
         raise OptionError(f"grid must hold numbers of trials from 1 to {n_trials}")

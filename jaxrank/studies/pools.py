@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -9,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
+from jaxrank.data.ballots import Ballots
+from jaxrank.data.kind import Data
 from jaxrank.data.names import name_list
+from jaxrank.data.order_statistic import Orders
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
@@ -22,17 +25,20 @@ from jaxrank.resampling.checkpoint import check_folder, folder_of
 from jaxrank.resampling.configuration import open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate
 from jaxrank.resampling.schemes import Models, Subsample
-from jaxrank.resampling.sources import make_source
+from jaxrank.resampling.sources import make_source, unit_stream
 from jaxrank.resampling.work import block_size, concatenate
 from jaxrank.results.pools import Pools, PoolWork
-from jaxrank.studies.convergence import named_methods
-from jaxrank.studies.fit import as_data, as_key, prepare, read_statistic
-from jaxrank.studies.replicates import prior_for, whole_fit
+from jaxrank.studies.fit import as_key, read_statistic
+from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
+from jaxrank.studies.replicates import whole_fit
+
+MOST_ORDERS = 2000
+"""Ordered lists that are ranked one by one in every pool."""
 
 
 def model_pools(
     data: DataLike,
-    methods: Methods = ("bayes", "avg"),
+    methods: Methods | None = None,
     *,
     size: int = 5,
     n_replicates: int = 1000,
@@ -46,26 +52,28 @@ def model_pools(
 ) -> Pools:
     """Draw ``n_replicates`` pools of ``size`` models, rank each from every single trial, and compare with all trials.
 
-    **methods**: as in `jaxrank.convergence`. Both targets are computed inside each pool: Bayes@N on all trials, and the
-    method itself on all trials. Other arguments as in `jaxrank.bootstrap`; pool b depends on the seed and b alone.
+    Of ordered lists every single one is ranked, and compared with all of them.
+
+    **methods**: as in `jaxrank.convergence`; by default bayes and avg, or plackett_luce_rankings_map. Both targets are
+    computed inside each pool: the order of Bayes@N on all trials (of plackett_luce_rankings_map on all ordered lists),
+    and the method itself on all of them. **R0**, **pairing**: for the methods that read them, as in `jaxrank.fit_all`.
+    Other arguments as in `jaxrank.bootstrap`; pool b depends on the seed and b alone.
 
     Returns `Pools`. Raises subclasses of `JaxrankError`.
     """
     data = as_data(data)
-    if isinstance(data, Comparisons) or data.outcomes is None:
-        raise UnsupportedDataError("pools of models are ranked from single trials; battles and counts alone have none")
-    Models(size).check(data.shape)
-    untried = np.flatnonzero((data.outcomes < 0).all(axis=1).any(axis=1))
-    if len(untried):
-        raise UnsupportedDataError(
-            f"pools of models are ranked from every single trial, and some trials have no result of "
-            f"{name_list(data.models, untried)}; leave these models out, or keep the trials that all models have"
-        )
+    _check_data(data)
+    Models(size).check((len(data.models), 1, 1))
+    if methods is None:
+        methods = ["bayes", "avg"] if isinstance(data, Responses) else default_method(data)
+    named = named_methods(methods)
+    priors = priors_for(named, R0)
+    check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
     if checkpoint is not None:
         check_folder(checkpoint)
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
-    for label, method in named_methods(methods).items():
-        ranker = prepare(method, data, prior_for(method, R0), {})
+    for label, method in named.items():
+        ranker = prepare(method, data, priors[label], {})
         if fixed := options_by_model(ranker):
             raise OptionError(f"{label} has {', '.join(fixed)} for each model, which pools of other models do not fit")
         if ranker.host:
@@ -82,14 +90,25 @@ def model_pools(
     return Pools(tuple(gold), data.models, size, members, gold, own, undefined)
 
 
-def _work(data: Responses, ranker: Ranker, name: str, size: int, pairing: str, key: Any) -> PoolWork:
-    source = make_source(data, ranker, Subsample(1), pairing, name)
-    n_trials = data.shape[2]
-    single = jax.jit(jax.vmap(lambda b: source(key, b, None)[0]))(jnp.arange(n_trials))
-    if isinstance(single, Events):
-        single = _own_events(single)
-    gold = np.asarray(whole_fit(data, make("bayes"), "bayes", pairing, key).scores)
-    lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(single)) * size // data.shape[0]
+def _check_data(data: Data) -> None:
+    if data.kind == "comparisons" or (isinstance(data, Responses) and data.outcomes is None):
+        what = "a battle orders two models only" if data.kind == "comparisons" else "counts do not say which succeeded"
+        raise UnsupportedDataError(
+            f"pools of models are ranked from single trials or ordered lists, and {what}; use jaxrank.bootstrap"
+        )
+    untried = np.flatnonzero((data.outcomes < 0).all(axis=1).any(axis=1)) if isinstance(data, Responses) else ()
+    if len(untried):
+        raise UnsupportedDataError(
+            f"pools of models are ranked from every single trial, and some trials have no result of "
+            f"{name_list(data.models, untried)}; leave these models out, or keep the trials that all models have"
+        )
+
+
+def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: Any) -> PoolWork:
+    target = "bayes" if isinstance(data, Responses) else default_method(data)
+    gold = np.asarray(whole_fit(data, make(target), target, pairing, key).scores)
+    single = _single(data, ranker, name, pairing)
+    lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(single)) * size // len(data.models)
     return PoolWork(
         ranker=ranker,
         single=single,
@@ -101,11 +120,33 @@ def _work(data: Responses, ranker: Ranker, name: str, size: int, pairing: str, k
     )
 
 
-def _own_events(single: Events) -> Events:
-    """The statistics of single trials (N, E, L) without the events of other trials, which have weight 0 there."""
-    outcomes, weights = np.asarray(single.outcomes), np.asarray(single.weights)
-    first = np.argsort(weights == 0, axis=1, kind="stable")[:, : max(1, int((weights > 0).sum(1).max()))]
-    weights = np.take_along_axis(weights, first, axis=1)
-    outcomes = np.take_along_axis(outcomes, first[:, :, None], axis=1)
-    outcomes = np.where(weights[:, :, None] > 0, outcomes, -1)
-    return Events(jnp.asarray(outcomes, single.outcomes.dtype), jnp.asarray(weights))
+def _single(data: Data, ranker: Ranker, name: str, pairing: str) -> Any:
+    """The statistics of single trials or ordered lists, stacked (N, ...)."""
+    if isinstance(data, Responses):
+        source, n = make_source(data, ranker, Subsample(1), pairing, name), data.shape[2]
+    else:
+        source = unit_stream(data, ranker.statistic, Subsample(1))
+        n = source.shape[2]
+        if n > MOST_ORDERS:
+            raise OptionError(
+                f"every one of {n} ordered lists would be ranked in every pool, and at most {MOST_ORDERS} are; "
+                "take some of them, data.select(orders=...)"
+            )
+    single = jax.jit(jax.vmap(lambda b: source(jax.random.key(0), b, None)[0]))(jnp.arange(n))
+    if isinstance(single, Events | Orders):
+        weights, outcomes = _own(single.weights, single.outcomes)
+        return dataclasses.replace(single, outcomes=jnp.where(weights[:, :, None] > 0, outcomes, -1), weights=weights)
+    if isinstance(single, Ballots) and not isinstance(data, Responses):
+        by_voter = [x if x is None else jnp.swapaxes(x, 1, 2) for x in (single.grades, single.listed, single.below)]
+        voters, *found = _own(single.voters, *by_voter)
+        grades, listed, below = (x if x is None else jnp.swapaxes(x, 1, 2) for x in found)
+        return Ballots(grades, single.slack, listed, below, voters)
+    return single
+
+
+def _own(weights: Any, *tables: Any) -> list[Any]:
+    """Weights (N, E) and rows (N, E, L) without those of weight 0, but for as many as the longest trial has."""
+    w = np.asarray(weights)
+    first = np.argsort(w == 0, axis=1, kind="stable")[:, : max(1, int((w > 0).sum(1).max()))]
+    rows = [x if x is None else np.take_along_axis(np.asarray(x), first[:, :, None], axis=1) for x in tables]
+    return [x if x is None else jnp.asarray(x) for x in (np.take_along_axis(w, first, axis=1), *rows)]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
@@ -27,7 +27,7 @@ from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
 from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, PosteriorModel, base_name, name_for
 from jaxrank.results.posterior import Posterior
-from jaxrank.studies.fit import as_data, as_key
+from jaxrank.studies.fit import as_key
 
 if TYPE_CHECKING:
     from numpyro.distributions import Distribution
@@ -119,7 +119,7 @@ def posterior(
         extras,
         time.perf_counter() - begin,
         evidence and jax.tree.map(np.asarray, evidence),
-        tuple(data.questions) if isinstance(data, Responses) else (),
+        tuple(data.questions),
         data,
     )
     if used == "nuts":

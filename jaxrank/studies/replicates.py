@@ -8,12 +8,10 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.kind import Data
-from jaxrank.data.rankings import Rankings
+from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
-from jaxrank.methods.catalogue import make
 from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder
@@ -27,7 +25,8 @@ from jaxrank.resampling.uneven import is_uneven
 from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.results.fit import Result
 from jaxrank.results.replicates import Replicates, Summary, centre_of
-from jaxrank.studies.fit import as_data, as_key, method_name, prepare, read_statistic, run
+from jaxrank.studies.fit import as_key, read_statistic, run
+from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
 
 KEEP = ("scores", "summary")
 
@@ -35,7 +34,7 @@ KEEP = ("scores", "summary")
 @overload
 def bootstrap(
     data: DataLike,
-    method: Method = "bayes",
+    method: Method | None = None,
     *,
     n_replicates: int = 10_000,
     scheme: str | Scheme = "trials",
@@ -59,7 +58,7 @@ def bootstrap(
 
 def bootstrap(
     data: DataLike,
-    method: Method = "bayes",
+    method: Method | None = None,
     *,
     n_replicates: int = 10_000,
     scheme: str | Scheme = "trials",
@@ -77,8 +76,8 @@ def bootstrap(
 
     **data, method, R0, pairing, dtype, options**: as in `jaxrank.fit`.
     **scheme**: how replicates are drawn: "trials", "trials_per_question", "independent", "questions",
-    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", or a `jaxrank.resampling.Scheme`. For
-    battles "trials" draws battles with replacement.
+    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", or a `jaxrank.resampling.Scheme`. Of
+    battles and ordered lists "trials" draws these with replacement.
     **seed**: integer or JAX key. Replicate b depends on the seed and b alone: it is the same for every method, chunk
     size, and number of devices and hosts.
     **keep**: "scores" keeps all scores; "summary" keeps counts only, so that memory does not grow with B.
@@ -103,8 +102,9 @@ def bootstrap(
     data, scheme = as_data(data), as_scheme(scheme)
     if isinstance(scheme, Models):
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
-    ranker = prepare(method, data, R0, options)
-    name = method_name(method)
+    method = default_method(data) if method is None else method
+    ranker, name = prepare(method, data, R0, options), method_name(method)
+    check_pairing({name: ranker}, data, pairing)
     check_prior(ranker, R0, scheme, name)
     n = number_of_replicates(data, scheme, n_replicates)
     if checkpoint is not None:
@@ -135,7 +135,7 @@ def bootstrap(
 @overload
 def subsample(
     data: DataLike,
-    method: Method = "bayes",
+    method: Method | None = None,
     *,
     n: int = 1,
     n_replicates: int = 10_000,
@@ -153,7 +153,7 @@ def subsample(
 
 def subsample(
     data: DataLike,
-    method: Method = "bayes",
+    method: Method | None = None,
     *,
     n: int = 1,
     n_replicates: int = 10_000,
@@ -164,8 +164,9 @@ def subsample(
     """Rank from ``n`` of the N trials, drawn without replacement.
 
     n = 1 takes each of the N trials once, N replicates in all; larger n draws ``n_replicates`` subsets, and so does
-    n = 1 where cells have unequal trials. A cell with n trials or fewer keeps all of them. Further
-    arguments as in `bootstrap`; ``rep.tau()`` then says how well few trials agree with all of them.
+    n = 1 where cells have unequal trials. A cell with n trials or fewer keeps all of them. Of
+    battles and ordered lists ``n`` of these are drawn, ``n_replicates`` times. Further arguments as in `bootstrap`;
+    ``rep.tau()`` then says how well few trials agree with all of them.
     """
     common: dict[str, Any] = {"n_replicates": n_replicates, "scheme": Subsample(n), "seed": seed, "keep": keep}
     return bootstrap(data, method, **common, **options)
@@ -183,17 +184,10 @@ def near(ranker: Ranker, whole: Result) -> Ranker:
     return ranker.near(whole.stat, whole.fit) if isinstance(ranker, StartsNear) else ranker
 
 
-def prior_for(method: Method, R0: npt.ArrayLike | None) -> npt.ArrayLike | None:
-    """R0 for rankers that read it and identifiers that are defined with it; other identifiers keep their own prior."""
-    ranker = make(method)
-    wants = isinstance(ranker, NeedsPrior) and (isinstance(method, Ranker) or getattr(ranker, "needs_R0", False))
-    return R0 if wants else None
-
-
 def number_of_replicates(data: Data, scheme: Scheme, n_replicates: int) -> int:
     if not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
         raise OptionError(f"n_replicates={n_replicates!r} must be a whole number of 1 or more")
-    if isinstance(data, Comparisons):
+    if not isinstance(data, Responses):
         return int(n_replicates)
     every = None if is_uneven(data.outcomes) else scheme.exhaustive(data.shape)
     return every or int(n_replicates)
@@ -201,8 +195,9 @@ def number_of_replicates(data: Data, scheme: Scheme, n_replicates: int) -> int:
 
 def unit_of(data: Data, scheme: Scheme) -> str:
     """What a replicate draws again, in a word; a "trial" of battles is a battle, and of ordered lists an order."""
-    kinds: dict[type, str] = {Comparisons: "battles", Rankings: "orders"}
-    return kinds.get(type(data), scheme.unit) if scheme.unit == "trials" else scheme.unit
+    if scheme.unit == "trials" and not isinstance(data, Responses):
+        return f"{next(iter(data.units))}s"
+    return scheme.unit
 
 
 def check_prior(ranker: Ranker, R0: npt.ArrayLike | None, scheme: Scheme, name: str) -> None:

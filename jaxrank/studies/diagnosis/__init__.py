@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jaxrank.data.accepted import DataLike
+from jaxrank.data.accepted import DataLike, as_data
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.names import look_alikes
-from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.results.returned import Returned, named
 from jaxrank.studies.diagnosis.battles import findings_of_battles
@@ -28,7 +28,7 @@ class Diagnosis(Returned):
     """All findings on one data set, problems first. ``str()`` is a report in plain text. Iterating gives every
     `Finding`, ``[name]`` the one of this name."""
 
-    data: Responses | Comparisons | Rankings
+    data: Data
     findings: tuple[Finding, ...]
 
     @property
@@ -88,25 +88,24 @@ class Diagnosis(Returned):
 
 
 def diagnose(data: DataLike) -> Diagnosis:
-    """Look at `Responses` (or what they accept), `Comparisons` or `Rankings`; nothing is fitted.
+    """Look at any data that `jaxrank.fit` takes, of one model or more; nothing is fitted.
 
     >>> import jaxrank as jr
     >>> found = jr.diagnose(jr.Comparisons(["ada", "ada"], ["bob", "cyd"], [1, 1]))
     >>> [finding.name for finding in found.problems]
     ['separation']
     """
-    found: list[Finding | None] = []
+    data, found = as_data(data, at_least=1), []
     if isinstance(data, Comparisons):
         found += findings_of_battles(data)
-    elif not isinstance(data, Rankings):
-        data = data if isinstance(data, Responses) else Responses(data)
+    elif isinstance(data, Responses):
         found += findings_of_responses(data)
     found += [_names(data), *findings_of_wins(data)]
     rank = {PROBLEM: 0, CAUTION: 1, NOTE: 2}
     return Diagnosis(data, tuple(sorted((f for f in found if f is not None), key=lambda f: rank[f.severity])))
 
 
-def _names(data: Responses | Comparisons | Rankings) -> Finding | None:
+def _names(data: Data) -> Finding | None:
     alike = look_alikes(data.models)
     if not alike:
         return None

@@ -1,0 +1,26 @@
+"""Host arrays on the device, in the precision that JAX is set to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+HIGHEST = jax.lax.Precision.HIGHEST
+
+
+def real() -> Any:
+    """float64 inside ``jax.enable_x64(True)``, else float32."""
+    return jnp.zeros(()).dtype
+
+
+def put(x: Any, dtype: Any) -> Array:
+    """A host array on the device. NumPy changes its type: JAX would compile a program to do that."""
+    return jnp.asarray(np.asarray(x, dtype))
+
+
+def ones_if_none(x: Any, shape: tuple[int, ...]) -> Any:
+    return jnp.ones(shape) if x is None else x

@@ -1,0 +1,157 @@
+"""Which methods run, and on what: the default of a kind of data, labels, what a method can read, who gets R0."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from jaxrank.data.kind import Data, check_kind
+from jaxrank.data.readers import from_frame
+from jaxrank.data.responses import Responses
+from jaxrank.data.statistics import Pairs
+from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.methods import catalogue
+from jaxrank.methods.plackett_luce import PlackettLuce
+from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
+from jaxrank.models.options import check_choice
+from jaxrank.models.priors import Prior
+from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
+
+PAIRINGS = ("aligned", "all")
+
+DEFAULT = {
+    "responses": "bayes",
+    "comparisons": "bradley_terry_davidson_map",
+    "rankings": "plackett_luce_rankings_map",
+}
+"""The method where none is named, by kind of data: it has an answer on all data of its kind."""
+
+_INSTEAD = {
+    "responses": "make jaxrank.Rankings of ordered lists, or use bayes, borda or bradley_terry_map",
+    "comparisons": "use bradley_terry_davidson_map or another method that reads pairs or a stream, as elo does",
+    "rankings": "use plackett_luce_rankings_map, borda or another method that reads lists, ballots or pairs",
+}
+_LISTS = {"plackett_luce": "plackett_luce_rankings", "plackett_luce_map": "plackett_luce_rankings_map"}
+_READING = tuple(p.name for p in inspect.signature(from_frame).parameters.values() if p.kind is p.KEYWORD_ONLY)
+
+
+def method_name(method: str | Ranker) -> str:
+    """What a method is called in results and messages."""
+    return method if isinstance(method, str) else type(method).__name__
+
+
+def default_method(data: Data) -> str:
+    """The identifier that ranks these data where no method is named."""
+    return DEFAULT[data.kind]
+
+
+def named_methods(methods: Any) -> dict[str, str | Ranker]:
+    """Labels and methods, from one method, a sequence of them, or a mapping from labels of the caller's own.
+
+    Rankers of one class are told apart by the options in which they differ. `OptionError` where two are the same.
+    """
+    if isinstance(methods, Mapping):
+        named = {str(label): method for label, method in methods.items()}
+    else:
+        several = [methods] if isinstance(methods, str | Ranker) else list(methods)
+        labels = _labels(several)
+        named = dict(zip(labels, several, strict=True))
+        if len(named) < len(several):
+            twice = sorted({label for label in labels if labels.count(label) > 1})
+            raise OptionError(
+                f"{', '.join(twice)} is named twice; leave one out, or pass a dict from labels to methods"
+            )
+    if not named:
+        raise OptionError("methods is empty; name at least one method")
+    return named
+
+
+def _labels(methods: Sequence[str | Ranker]) -> list[str]:
+    labels = [method_name(m) for m in methods]
+    for name in {label for label in labels if labels.count(label) > 1}:
+        alike = [i for i, label in enumerate(labels) if label == name and isinstance(methods[i], Ranker)]
+        options = [{f.name: _text(getattr(methods[i], f.name)) for f in dataclasses.fields(methods[i])} for i in alike]
+        differing = [key for key in (options[0] if options else {}) if len({o[key] for o in options}) > 1]
+        for i, chosen in zip(alike, options, strict=True):
+            if differing:
+                labels[i] = f"{name}({', '.join(f'{key}={chosen[key]}' for key in differing)})"
+    return labels
+
+
+def _text(value: Any) -> str:
+    return str(np.asarray(value).tolist()) if isinstance(value, np.ndarray) or np.isscalar(value) else str(value)
+
+
+def priors_for(methods: Mapping[str, str | Ranker], R0: Any) -> dict[str, Any]:
+    """Who gets the earlier outcomes R0, by label: those that cannot do without (bayes_greedy), and where none of them
+    is among the methods, all that read a prior. `OptionError` where nobody does."""
+    rankers = {label: catalogue.make(method) for label, method in methods.items()}
+    if R0 is None:
+        return dict.fromkeys(rankers)
+    readers = [label for label, ranker in rankers.items() if isinstance(ranker, NeedsPrior)]
+    takers = [label for label in readers if getattr(rankers[label], "needs_R0", False)] or readers
+    if not takers:
+        names = ", ".join(list(rankers)[:5])
+        raise OptionError(f"{names}: no method here reads prior outcomes; leave R0 out, or name bayes_greedy")
+    return {label: R0 if label in takers else None for label in rankers}
+
+
+def check_pairing(rankers: Mapping[str, Ranker], data: Data, pairing: str) -> None:
+    """``pairing`` is for methods that read pairs of trials: `OptionError` where methods or data have none."""
+    check_choice("pairing", pairing, PAIRINGS)
+    if pairing == "aligned":
+        return
+    if not isinstance(data, Responses):
+        raise OptionError(f"pairing={pairing!r} is about trials of questions; {data.content} have none, leave it out")
+    if rankers and not any(ranker.statistic is Pairs for ranker in rankers.values()):
+        names = ", ".join(list(rankers)[:5])
+        raise OptionError(f"pairing={pairing!r} is about methods that read pairs; {names} reads none, leave it out")
+
+
+def ranker_for(method: str | Ranker, data: Data, options: Mapping[str, Any]) -> Ranker:
+    """The ranker of a method for a kind of data: on ordered lists Plackett-Luce has one likelihood, that of lists."""
+    if data.kind == "rankings" and isinstance(method, str):
+        method = _LISTS.get(method, method)
+    elif data.kind == "rankings" and isinstance(method, PlackettLuce):
+        if method.separation != "raise":
+            raise OptionError("separation is for pairs; on ordered lists use PlackettLuceRankings, with a prior")
+        method = PlackettLuceRankings(prior=method.prior, solver=method.solver)
+    try:
+        return catalogue.make(method, **options)
+    except OptionError as error:
+        reading = [key for key in options if key in _READING]
+        if not reading or "has no option" not in str(error):
+            raise
+        said = ", ".join(f"{key}={options[key]!r}" for key in reading)
+        raise OptionError(
+            f"{said} says how to read a table, not how to rank: read it first, jaxrank.from_frame(frame, {said}) "
+            f"or jaxrank.read(path, {said})"
+        ) from None
+
+
+def prepare(method: str | Ranker, data: Data, R0: Any, options: Mapping[str, Any]) -> Ranker:
+    """The ranker, after it was checked that it can read the data. ``R0`` is used, or refused by name."""
+    ranker = ranker_for(method, data, options)
+    name = method_name(method)
+    if ranker.binary and isinstance(data, Responses) and not data.binary:
+        raise UnsupportedDataError(
+            f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
+            "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"
+        )
+    check_kind(data, ranker.kinds or ranker.statistic.kinds, name, _INSTEAD[data.kind])
+    if isinstance(ranker, NeedsPrior):
+        ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
+    elif R0 is not None:
+        raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
+    if isinstance(ranker, ByModel):
+        ranker = ranker.for_models(data.models)
+    prior = getattr(ranker, "prior", None)
+    if isinstance(prior, Prior):
+        prior.check_models(len(data.models))
+    if isinstance(ranker, ChecksData):
+        ranker.check(data)
+    return cast(Ranker, ranker)
