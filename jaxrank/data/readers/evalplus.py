@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxrank.data.readers.columns import shown
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -28,7 +29,7 @@ def _rows(sources: list[Source], options: LogOptions, name: Any, passed: Any) ->
     for source, model in zip(sources, options.models_of(sources, name, rows.notes), strict=True):
         run = rows.run(model)
         for question, samples in _entries(source).items():
-            for trial, sample in enumerate(list_of(samples, dict, f"{source.name}: {question}")):
+            for trial, sample in enumerate(list_of(samples, dict, f"{source.name}: {shown(question)}")):
                 rows.add(source, model, question, (run, trial), passed(sample, rows, source))
     return rows
 
@@ -44,7 +45,7 @@ def read_evalplus(sources: list[Source], options: LogOptions) -> Responses:
     def passed(sample: dict, rows: Rows, source: Source) -> float:
         base, plus = sample.get("base_status"), sample.get("plus_status")
         if not isinstance(base, str):
-            raise DataError(f"{source.name}: a sample of {sample.get('task_id')!r} has no base_status")
+            raise DataError(f"{source.name}: a sample of {shown(sample.get('task_id'))} has no base_status")
         if plus is None and options.tests == "plus":
             rows.count("samples have base tests only, which decide")
         return float(base == PASS and (options.tests == "base" or plus in (PASS, None)))
@@ -62,7 +63,7 @@ def read_bigcodebench(sources: list[Source], options: LogOptions) -> Responses:
     def passed(sample: dict, rows: Rows, source: Source) -> float:
         status = sample.get("status")
         if not isinstance(status, str):
-            raise DataError(f"{source.name}: a sample of {sample.get('task_id')!r} has no status")
+            raise DataError(f"{source.name}: a sample of {shown(sample.get('task_id'))} has no status")
         if status == "timeout":
             rows.count("samples ran out of time")
             return options.failed("zero")

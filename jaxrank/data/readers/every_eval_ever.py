@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxrank.data.readers.columns import shown
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -20,7 +21,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     rows = Rows(options)
     for source in sources:
         for entry in list_of(source.lines, dict, source.name):
-            where = f"{source.name}: sample {entry.get('sample_id')!r}"
+            where = f"{source.name}: sample {shown(entry.get('sample_id'))}"
             model, question, trial = (field_of(entry, key, where) for key in ("model_id", "sample_id", "evaluation_id"))
             evaluation = field_of(entry, "evaluation", where)
             if not isinstance(evaluation, dict):

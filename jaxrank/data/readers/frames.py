@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.readers.columns import Column, code, code_arrow
+from jaxrank.data.readers.columns import Column, code, code_arrow, listed
 from jaxrank.data.readers.tables import Options
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError
@@ -54,7 +54,7 @@ def from_frame(
     )
     rows = len(next(iter(columns.values())).codes)
     names = map(str, frame if isinstance(frame, Mapping) else getattr(frame, "columns", []))
-    notes = [f"read {rows} rows of a data frame: columns {', '.join(columns)}", *options.unread(names, list(columns))]
+    notes = [f"read {rows} rows of a data frame: columns {listed(columns)}", *options.unread(names, list(columns))]
     return options.build(columns, notes=notes)
 
 

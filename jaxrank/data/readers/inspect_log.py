@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jaxrank.data.readers.columns import listed, shown
 from jaxrank.data.readers.jsonl import parse
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
@@ -43,7 +44,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         seen.add(identity)
         model = options.model_of(source, str(field_of(header, "eval.model", source.name)), told=True)
         if header.get("status") != "success":
-            rows.notes.append(f"{source.path.name} has status {header.get('status')!r}: it may lack samples")
+            rows.notes.append(f"{source.path.name} has status {shown(header.get('status'))}: it may lack samples")
         run = rows.run(model, task)
         scorer = _choose_scorer(header, samples, source, options)
         for sample in samples:
@@ -84,7 +85,7 @@ def _key(sample: dict, name: str, source: Source) -> Any:
     if name not in sample:
         raise DataError(f"{source.name}: a sample has no {name!r}")
     if name == "epoch" and not isinstance(sample[name], int):
-        raise DataError(f"{source.name}: epoch {sample[name]!r} is not a whole number")
+        raise DataError(f"{source.name}: epoch {shown(sample[name])} is not a whole number")
     return sample[name]
 
 
@@ -95,7 +96,7 @@ def _choose_scorer(header: dict, samples: list[dict], source: Source, options: L
         names.update(dict.fromkeys(scores if isinstance(scores, dict) else ()))
     if options.scorer is not None:
         if options.scorer.split("/")[0] not in names:
-            raise DataError(f"{source.name} has no scorer {options.scorer!r}; it has {', '.join(names) or 'none'}")
+            raise DataError(f"{source.name} has no scorer {options.scorer!r}; it has {listed(names)}")
         return options.scorer
     results = header.get("results")
     headline = results.get("headline") if isinstance(results, dict) else None
@@ -103,7 +104,7 @@ def _choose_scorer(header: dict, samples: list[dict], source: Source, options: L
     if isinstance(chosen, str) and chosen in names:
         return chosen
     if len(names) != 1:
-        raise DataError(f"{source.name} has scorers {', '.join(names) or 'of no sample'}; choose one with scorer=...")
+        raise DataError(f"{source.name} has scorers {listed(names)}; choose one with scorer=...")
     return next(iter(names))
 
 
@@ -115,7 +116,7 @@ def _value(sample: dict, scorer: str, source: Source) -> Any:
     if key and isinstance(value, dict):
         value = value.get(key)
     if isinstance(value, dict | list):
-        keys = f" ({', '.join(map(str, value))})" if isinstance(value, dict) else ""
+        keys = f" ({listed(value)})" if isinstance(value, dict) else ""
         raise DataError(f"{source.name}: scorer {name!r} gives several values{keys}; choose with scorer='{name}/...'")
     if isinstance(value, float) and math.isnan(value):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from jaxrank.data.readers.columns import listed, shown
 from jaxrank.data.readers.frames import open_parquet
 from jaxrank.data.readers.logs import Format, LogOptions, field_of, from_means, whole
 from jaxrank.data.readers.source import Source
@@ -46,15 +47,17 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
             question = str(field_of(entry, "doc.id", source.name))
             mean = metrics.get(metric)
             if not isinstance(mean, int | float):
-                raise DataError(f"{source.name}: doc {question} has no metric {metric!r}; it has {', '.join(metrics)}")
+                raise DataError(
+                    f"{source.name}: doc {shown(question)} has no metric {metric!r}; it has {listed(metrics)}"
+                )
             found = _TRIALS.search(metric)
             n = options.n or (int(found[1]) if found else 1)
-            k = whole(float(mean), n, f"{source.name}: doc {question}, {metric}")
+            k = whole(float(mean), n, f"{source.name}: doc {shown(question)}, {metric}")
             before = cells.get((model, task, question), (0.0, 0.0))
             cells[model, task, question] = (before[0] + k, before[1] + n)
     tasks = {task for _, task, _ in cells}
     named = {(model, f"{task}/{q}" if len(tasks) > 1 else q): cell for (model, task, q), cell in cells.items()}
-    return from_means(named, sources, "lighteval details", [f"metric {', '.join(chosen)}"])
+    return from_means(named, sources, "lighteval details", [f"metric {listed(chosen)}"])
 
 
 def _model(source: Source) -> str:
@@ -73,7 +76,7 @@ def _choose(metrics: dict[str, Any], source: Source) -> str:
     for candidates in (means, list(metrics)):
         if len(candidates) == 1:
             return candidates[0]
-    raise DataError(f"{source.name} has metrics {', '.join(metrics) or 'of no name'}; choose one with metric=...")
+    raise DataError(f"{source.name} has metrics {listed(metrics)}; choose one with metric=...")
 
 
 FORMAT = Format("lighteval", sniff, read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from jaxrank.data.readers.columns import shown
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, from_means, list_of, whole
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -36,7 +37,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
             question = field_of(entry, "question_id", source.name)
             grades = entry.get("graded_list")
             if not isinstance(grades, list):
-                raise DataError(f"{source.name}: question {question!r} has no graded_list")
+                raise DataError(f"{source.name}: question {shown(question)} has no graded_list")
             for trial, grade in enumerate(grades):
                 rows.add(source, model, question, (run, trial), grade, task)
     return rows.finish(sources, "LiveCodeBench")
@@ -53,9 +54,9 @@ def _site(sources: list[Source], options: LogOptions) -> Responses:
             percent = _entry(entry, "pass@1", int | float, source)
             n = options.n or (1 if "(n=1)" in str(model) else SITE_TRIALS)
             key = (str(model), str(question))
-            cell = (whole(float(percent) / 100, n, f"{source.name}: {model!r}, {question!r}"), float(n))
+            cell = (whole(float(percent) / 100, n, f"{source.name}: {shown(model)}, {shown(question)}"), float(n))
             if cells.setdefault(key, cell) != cell:
-                raise DataError(f"{source.name}: {model!r}, {question!r} has two different results")
+                raise DataError(f"{source.name}: {shown(model)}, {shown(question)} has two different results")
     return from_means(cells, sources, "LiveCodeBench performances", [])
 
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from jaxrank.data.readers.columns import listed, shown
 from jaxrank.data.readers.files import PACKED
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
 from jaxrank.data.readers.source import Source
@@ -53,7 +54,9 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
             question = field_of(sample, "doc_id", source.name)
             known = hashes.setdefault((task, str(question)), sample.get("doc_hash"))
             if known != sample.get("doc_hash"):
-                raise DataError(f"{source.name}: doc_id {question} of {task!r} is another document than in other files")
+                raise DataError(
+                    f"{source.name}: doc_id {shown(question)} of {task!r} is another document than in other files"
+                )
             for trial, value in enumerate(score(sample)):
                 rows.add(source, model, question, (run, trial), value, task)
     return rows.finish(sources, "lm-eval samples")
@@ -85,12 +88,10 @@ def _choose_filter(samples: list[dict], source: Source, options: LogOptions) -> 
         if not names:
             raise DataError(f"{source.name} holds no samples")
         if len(names) > 1 and options.rescore is None:
-            raise DataError(
-                f"{source.name} has several filters, {', '.join(map(str, names))}; choose one with filter=..."
-            )
+            raise DataError(f"{source.name} has several filters, {listed(names)}; choose one with filter=...")
         wanted = names[0]
     elif wanted not in names:
-        raise DataError(f"{source.name} has no filter {wanted!r}; it has {', '.join(map(str, names))}")
+        raise DataError(f"{source.name} has no filter {wanted!r}; it has {listed(names)}")
     return [sample for sample in samples if str(sample.get("filter")) == wanted]
 
 
@@ -101,7 +102,7 @@ def _scorer(samples: list[dict], source: Source, options: LogOptions) -> Callabl
         return _rescorer(options.rescore, source)
     metric = options.metric or _choose_metric(samples[0], repeats, source)
     if not any(metric in sample for sample in samples):
-        known = ", ".join(_metrics(samples[0])) or "none"
+        known = listed(_metrics(samples[0]))
         raise DataError(f"{source.name} has no metric {metric!r}; it has {known}")
 
     def score(sample: dict) -> list[Any]:
@@ -109,7 +110,7 @@ def _scorer(samples: list[dict], source: Source, options: LogOptions) -> Callabl
         if isinstance(value, list):
             if len(value) != _repeats(sample) or not all(isinstance(v, int | float) for v in value):
                 raise DataError(
-                    f"{source.name}: doc_id {sample.get('doc_id')}: metric {metric!r} is a list that is not "
+                    f"{source.name}: doc_id {shown(sample.get('doc_id'))}: metric {metric!r} is a list that is not "
                     "one score a trial; use rescore=... or another metric"
                 )
             return value
@@ -141,7 +142,7 @@ def _choose_metric(sample: dict, repeats: int, source: Source) -> str:
     for candidates in (lists if repeats > 1 else [], names):
         if len(candidates) == 1:
             return candidates[0]
-    raise DataError(f"{source.name} has metrics {', '.join(names) or 'of no name'}; choose one with metric=...")
+    raise DataError(f"{source.name} has metrics {listed(names)}; choose one with metric=...")
 
 
 def _rescorer(rescore: Any, source: Source) -> Callable[[dict], list[Any]]:
@@ -167,7 +168,7 @@ def _rescorer(rescore: Any, source: Source) -> Callable[[dict], list[Any]]:
         texts = requests[0] if isinstance(requests, list) and len(requests) == 1 else None
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise DataError(
-                f"{source.name}: doc_id {sample.get('doc_id')} has no generated texts that rescore could read "
+                f"{source.name}: doc_id {shown(sample.get('doc_id'))} has no generated texts that rescore could read "
                 "(a task of likelihoods?)"
             )
         return [judge(text, sample.get("target"), sample.get("doc")) for text in texts]

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.readers.assemble import assemble
-from jaxrank.data.readers.columns import code
+from jaxrank.data.readers.columns import code, shown
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError
@@ -159,8 +159,13 @@ class Rows:
             levels=self.options.levels,
             threshold=self.options.threshold,
             notes=notes,
-            place=lambda row: f"{self.files[row]}: model {self.models[row]!r}, question {self.questions[row]!r}",
+            place=lambda row: (
+                f"{self.files[row]}: model {shown(self.models[row])}, question {shown(self.questions[row])}"
+            ),
         )
+
+    def _place(self, row: int) -> str:
+        return f"{self.files[row]}: model {shown(self.models[row])}, question {shown(self.questions[row])}"
 
     def _labels(self) -> list[Any]:
         if not isinstance(self.trials[0], tuple):

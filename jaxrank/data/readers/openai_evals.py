@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from jaxrank.data.readers.columns import listed
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, list_of
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
@@ -47,7 +48,9 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         if not scores:
             types = Counter(str(event.get("type")) for event in events if "type" in event)
             what = f"metric {options.metric!r}" if options.metric else "match"
-            raise DataError(f"{source.name} has no {what} events; its events are {dict(types)}; choose with metric=...")
+            raise DataError(
+                f"{source.name} has no {what} events; its events are {listed(f'{n} {kind}' for kind, n in types.items())}; choose with metric=..."
+            )
         for question, values in scores.items():
             if len(values) > 1:
                 rows.count("samples have several results and are right when all are")

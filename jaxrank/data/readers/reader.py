@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.readers import delimited, frames, jsonl, npz
-from jaxrank.data.readers.columns import Column, concatenate
+from jaxrank.data.readers.columns import Column, concatenate, listed
 from jaxrank.data.readers.files import suffixes_of
 from jaxrank.data.readers.formats import BY_NAME, is_companion, recognise
 from jaxrank.data.readers.logs import LogOptions
@@ -215,10 +215,10 @@ def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Respo
     first = list(parts[0])
     for p, part in zip(paths[1:], parts[1:], strict=True):
         if len(part) != len(first):
-            raise DataError(f"{p} has columns {', '.join(part)} where {paths[0]} has {', '.join(first)}")
+            raise DataError(f"{p} has columns {listed(part)} where {paths[0]} has {listed(first)}")
     columns = {name: concatenate([list(part.values())[k] for part in parts]) for k, name in enumerate(first)}
     named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-    notes = [f"read {sum(lengths)} rows of {named} ({kinds[0]}): columns {', '.join(first)}"]
+    notes = [f"read {sum(lengths)} rows of {named} ({kinds[0]}): columns {listed(first)}"]
     notes += options.unread(available, first)
     if len(paths) == 1:
         return options.build(columns, notes=notes, where=f"{paths[0]}: ")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from jaxrank.data.readers.columns import listed, shown
 from jaxrank.data.readers.files import text_of
 from jaxrank.data.readers.jsonl import parse
 from jaxrank.data.readers.logs import Format, LogOptions, Rows, field_of, list_of
@@ -38,7 +39,9 @@ def read_experiments(sources: list[Source], options: LogOptions) -> Responses:
         model = options.model_of(source, _DATE.sub("", folder.name))
         strangers = set().union(*found.values()) - set(known)
         if strangers:
-            raise DataError(f"{source.name} of {folder.name} lists {min(strangers)!r}, which is not among questions")
+            raise DataError(
+                f"{source.name} of {folder.name} lists {shown(min(strangers))}, which is not among questions"
+            )
         run = rows.run(model)
         resolved, lost = set(found["resolved"]), set(found["no_logs"])
         for instance in known:
@@ -90,7 +93,7 @@ def read_leaderboards(sources: list[Source], options: LogOptions) -> Responses:
         boards = list_of(field_of(source.document, "leaderboards", source.name), dict, f"{source.name}: leaderboards")
         names = [str(board.get("name")) for board in boards]
         if options.metric is not None and options.metric not in names:
-            raise DataError(f"{source.name} has no leaderboard {options.metric!r}; it has {', '.join(names)}")
+            raise DataError(f"{source.name} has no leaderboard {options.metric!r}; it has {listed(names)}")
         for name, board in zip(names, boards, strict=True):
             if options.metric not in (None, name):
                 continue

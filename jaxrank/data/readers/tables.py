@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.readers import battles
 from jaxrank.data.readers.assemble import assemble, row_number
-from jaxrank.data.readers.columns import ALIASES, Column, find
+from jaxrank.data.readers.columns import ALIASES, Column, find, listed
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError
 
@@ -63,7 +63,7 @@ class Options:
         picked = [c for c in (model, question, score, trial) if c is not None]
         if len(set(picked)) < len(picked):
             raise DataError(
-                f"{where}one column cannot play two roles: model, question, score, trial = {', '.join(picked)}"
+                f"{where}one column cannot play two roles: model, question, score, trial = {listed(picked)}"
             )
         return picked
 
