@@ -48,9 +48,8 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         if not scores:
             types = Counter(str(event.get("type")) for event in events if "type" in event)
             what = f"metric {options.metric!r}" if options.metric else "match"
-            raise DataError(
-                f"{source.name} has no {what} events; its events are {listed(f'{n} {kind}' for kind, n in types.items())}; choose with metric=..."
-            )
+            known = listed(f"{n} {kind}" for kind, n in types.items())
+            raise DataError(f"{source.name} has no {what} events; its events are {known}; choose with metric=...")
         for question, values in scores.items():
             if len(values) > 1:
                 rows.count("samples have several results and are right when all are")
