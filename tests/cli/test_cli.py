@@ -147,6 +147,23 @@ def test_fit_reads_battles(run: Run, tmp_path: Path) -> None:
     assert scores["y"] - scores["z"] == pytest.approx(np.log(2), abs=2e-4)
 
 
+def test_a_command_without_a_method_takes_the_default_of_the_data(run: Run, results: Path, tmp_path: Path) -> None:
+    """interface 18, front-door A3 and B2: battles failed by default, and posteriors of trials were Bradley-Terry's."""
+    path = tmp_path / "battles.csv"
+    path.write_text("model_a,model_b,winner\n" + "x,y,model_a\ny,z,model_b\nz,x,tie\n" * 3)
+    seen: dict[tuple[str, str], str] = {}
+    for command in (["fit"], ["bootstrap", "--replicates", "5"], ["posterior", "--samples", "20"]):
+        for name, file in (("trials", results), ("battles", path)):
+            if command[0] == "posterior" and name == "battles":
+                continue  # compiles for seconds
+            out = tmp_path / "table.json"
+            code, _, err = run(command[0], file, *command[1:], "-o", out)
+            assert code == 0, err
+            seen[command[0], name] = json.loads(out.read_text())["record"].get("method", "")
+    assert seen["fit", "trials"] == seen["bootstrap", "trials"] == seen["posterior", "trials"] == "bayes"
+    assert seen["fit", "battles"] == seen["bootstrap", "battles"] == "bradley_terry_davidson_map"
+
+
 def test_fit_passes_options_to_the_method(run: Run, results: Path) -> None:
     """Pass@2 of 1 right in 2 trials is 1: model "middle" gets (1 + 1 + 1 + 0) / 4."""
     code, out, _ = run("fit", results, "-m", "pass_at_k", "--set", "k=2")

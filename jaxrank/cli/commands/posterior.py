@@ -14,6 +14,7 @@ from jaxrank.cli.arguments import (
     Samples,
     Seed,
     check_output,
+    chosen_method,
     save_option,
     whole,
     with_data,
@@ -22,20 +23,27 @@ from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Bars, Table
 
 Model = Annotated[
-    str,
-    typer.Option("--method", "-m", help="bradley_terry, rao_kupper, rasch_2pl, bayes ...; prefix hierarchical_."),
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="bayes, rasch_2pl, bradley_terry, rao_kupper ..., with the prefix hierarchical_ too; the data's kind has "
+        "a default.",
+    ),
 ]
 
 
 @with_data
 def posterior(
     data: Any,
-    method: Model = "bradley_terry",
+    method: Model = None,
     chains: Annotated[int, typer.Option(callback=whole("--chains"), help="Number of chains.")] = 4,
     warmup: Annotated[int, typer.Option(callback=whole("--warmup"), help="Warm-up steps of each chain.")] = 1000,
     samples: Samples = 1000,
     sampler: Annotated[str, typer.Option(help="nuts, laplace or svi.")] = "nuts",
-    prior_variance: Annotated[float, typer.Option(help="Prior variance of a strength.")] = 1.0,
+    prior_variance: Annotated[
+        float | None, typer.Option(help="Prior variance of a strength, 1 where there is one.", show_default=False)
+    ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
     output: Output = None,
@@ -53,15 +61,15 @@ def posterior(
     check_output("--save", save, (".nc", ".zarr", ".npz"))
     if save is not None:
         check_format(save)
-    priors = None if method in CONJUGATE or method.startswith("hierarchical_") else prior_variance
-    chained = sampler == "nuts" and method not in CONJUGATE  # what else there is reports no steps
-    bar = progress_bar(f"{method}, steps of each chain", warmup + samples, None if chained else False)
+    name = method or chosen_method(None, data).removesuffix("_map")
+    chained = sampler == "nuts" and name not in CONJUGATE  # what else there is reports no steps
+    bar = progress_bar(f"{name}, steps of each chain", warmup + samples, None if chained else False)
     with warnings.catch_warnings(), bar as advance:
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
         found = posterior(
             data,
-            method,
-            priors=priors,
+            name,
+            priors=prior_variance,
             n_chains=chains,
             n_warmup=warmup,
             n_samples=samples,
@@ -70,8 +78,8 @@ def posterior(
             progress=_steps(advance) if chained else None,
         )
         frame = found.to_frame(level=level)
-    title = f"{method}: posterior means and {100 * level:g} % intervals"
-    Table.of(frame, title, Bars("score", "lower", "upper")).emit(output)
+    title = f"{name}: posterior means and {100 * level:g} % intervals"
+    Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler}).emit(output)
     if save is not None:
         found.save(save)
     for problem in found.problems:
