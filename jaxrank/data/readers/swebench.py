@@ -16,6 +16,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError
 
 _DATE = re.compile(r"^\d{8}_")
+_FAILED = {"error_ids": "ended in an error", "incomplete_ids": "were not submitted"}
 _EXPERIMENT = ("no_generation", "no_logs", "resolved")
 
 
@@ -79,10 +80,10 @@ def read_reports(sources: list[Source], options: LogOptions) -> Responses:
                 if instance in done:
                     continue
                 done.add(instance)
-                if key in ("error_ids", "incomplete_ids"):
-                    rows.count(f"instances are {key.removesuffix('_ids')}")
-                failed = instance in infra and score == 0
-                rows.add(source, model, instance, (run, 0), options.failed("missing") if failed else score)
+                value = options.failed("missing") if instance in infra and score == 0 else score
+                if key in _FAILED:
+                    rows.count(f"instances {_FAILED[key]} and are {'missing' if value != value else 'not solved'}")
+                rows.add(source, model, instance, (run, 0), value)
     return rows.finish(sources, "SWE-bench reports")
 
 

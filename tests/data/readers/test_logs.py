@@ -208,6 +208,8 @@ def test_swebench_reports(logs):
         for t, states in enumerate(REPORTS[model]):
             assert (r.outcomes[i, :, t] == 1).sum() == states.count("r")
     assert (r.outcomes == -1).sum() == 1
+    for note in ("2 instances were not submitted and are not solved", "1 instances ended in an error and are missing"):
+        assert note in r.notes
     zero = read(logs / "swebench" / "reports", errors="zero")
     missing = read(logs / "swebench" / "reports", errors="missing")
     assert zero.shape == (2, 8, 3)
