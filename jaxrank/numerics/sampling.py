@@ -161,12 +161,12 @@ class Sampler:
         start: Start | None,
         arguments: Arguments,
         n_steps: int,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Draws (C, n_samples, ...) and extras after ``n_steps`` of every chain.
 
-        **keys** (C,).  **start**: its ``position`` with a leading chain axis.  **progress**: called with the number of
-        steps done and ``n_steps``.
+        **keys** (C,).  **start**: its ``position`` with a leading chain axis.  **progress**: called now and then with
+        the number of steps that every chain did since.
         """
         positions, mass = (None, None) if start is None else start
         groups = [(keys, positions)]
@@ -178,12 +178,14 @@ class Sampler:
             groups = [jax.tree.map(lambda x, c=c: x[c : c + 1], (keys, positions)) for c in range(len(keys))]
         states = [self.begin(*group, mass, arguments) for group in groups]
         stops = [n_steps] if progress is None else np.unique(np.linspace(0, n_steps, BLOCKS + 1).astype(int))[1:]
+        begin = 0
         for stop in stops:
             upto = jnp.asarray(int(stop))
             states = [self.advance(state, upto, arguments) for state in states]  # all in flight at once
             if progress is not None:
                 jax.block_until_ready(states)
-                progress(int(stop), n_steps)
+                progress(int(stop) - begin)
+                begin = int(stop)
         parts = [(state.draws, state.extras) for state in states]
         return jax.tree.map(lambda *x: np.concatenate([np.asarray(part) for part in x]), *parts)
 

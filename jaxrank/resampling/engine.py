@@ -65,7 +65,7 @@ def replicate(
         )
     mine = bounds[jax.process_index() :: jax.process_count()]
     out = []
-    with progress_bar(title, sum(b - a for a, b in mine), progress) as advance:
+    with progress_bar(title, sum(b - a for a, b in mine), progress, "replicates") as advance:
         for (start, stop), batch in zip(mine, _in_order(work, mine, size, checkpoint), strict=True):
             out.append(batch if collect is None else collect(batch))
             advance(stop - start)

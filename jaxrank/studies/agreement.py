@@ -15,6 +15,7 @@ from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.methods import catalogue
 from jaxrank.models.ranker import Methods, Ranker
 from jaxrank.numerics.precision import precision
+from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.fit import Result
 from jaxrank.studies.fit import as_key, compile_together, read_statistic, run
@@ -29,13 +30,15 @@ def fit_all(
     pairing: Pairing = "aligned",
     dtype: Dtype | None = None,
     seed: Seed = 0,
+    progress: bool | None = None,
 ) -> FitTable:
     """Rank models by many methods on shared statistics.
 
     **data**: as in `fit`. **methods**: an identifier, a ranker, a list of them, or a dict from labels of your own to
     them; None for the whole catalogue. Rankers of one class are labelled by the options in which they differ.
     **R0**: earlier outcomes, for the methods that cannot do without (bayes_greedy), and where none of them is among
-    ``methods`` for all that read a prior. **pairing**: for the methods that read pairs. Other arguments as in `fit`.
+    ``methods`` for all that read a prior. **pairing**: for the methods that read pairs. **progress**: a progress bar;
+    by default on a terminal only, where the methods take more than two seconds. Other arguments as in `fit`.
 
     Nothing raises for a single method: those that cannot read the data are in ``skipped`` with the reason, and those
     that did not converge carry their status.
@@ -74,17 +77,19 @@ def fit_all(
         ready = dict(zip(runs, compile_together(list(runs.values())), strict=True))
         # Methods on the host first, while the others compile. Only this thread runs fits: two calls of LAPACK at once
         # can wait for each other.
-        for name in sorted(runs, key=lambda n: not rankers[n].host):
-            ready[name].result()
-            ranker, stat, own_key = runs[name]
-            began = time.perf_counter()
-            try:
-                fit = jax.tree.map(np.asarray, run(ranker, stat, own_key))
-            except JaxrankError as error:
-                skipped[name] = str(error)
-                continue
-            seconds[name] = time.perf_counter() - began
-            results[name] = Result(fit, ranker, name, data, stat, seed)
+        with progress_bar("methods", len(runs), progress) as advance:
+            for name in sorted(runs, key=lambda n: not rankers[n].host):
+                ready[name].result()
+                ranker, stat, own_key = runs[name]
+                began = time.perf_counter()
+                try:
+                    fit = jax.tree.map(np.asarray, run(ranker, stat, own_key))
+                except JaxrankError as error:
+                    skipped[name] = str(error)
+                else:
+                    seconds[name] = time.perf_counter() - began
+                    results[name] = Result(fit, ranker, name, data, stat, seed)
+                advance(1)
     results = {name: results[name] for name in rankers if name in results}
     return FitTable(results, skipped, seconds, data.models, default_method(data))
 

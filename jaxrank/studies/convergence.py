@@ -23,6 +23,7 @@ from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
+from jaxrank.results.fit import Result
 from jaxrank.studies.fit import as_key
 from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
 from jaxrank.studies.replicates import near, number_of_replicates, whole_fit
@@ -83,14 +84,17 @@ def convergence(
     curves: dict[str, Curve] = {}
     works: dict[str, PrefixWork] = {}
     wide: dict[str, bool] = {}
+    own = isinstance(reference, str) and reference == "self"
+    target = np.zeros(0) if own else _reference_ranks(data, reference, pairing)
     for label, method in named.items():
         ranker = prepare(method, data, priors[label], {})
-        target = reference_ranks(data, ranker, label, reference, pairing, dtype)
         exact = is_tabulated(ranker, data)
         wide[label] = exact or (jax.config.read("jax_enable_x64") if dtype is None else np.dtype(dtype) == np.float64)
         with precision("float64" if exact else dtype):
-            if not exact:
-                ranker = near(ranker, whole_fit(data, ranker, label, pairing, as_key(seed)))
+            if own or not exact:
+                whole = whole_fit(data, ranker, label, pairing, as_key(seed))
+                target = _ranks_of_all(whole) if own else target
+                ranker = ranker if exact else near(ranker, whole)
             work = PrefixWork.make(
                 make_prefixes(data, ranker, scheme, pairing, label, points), as_key(seed), target, tau
             )
@@ -132,26 +136,24 @@ def _length(data: Data) -> int:
     return data.shape[2] if isinstance(data, Responses) else round(next(iter(data.units.values())))
 
 
-def reference_ranks(
-    data: Data, ranker: Ranker, name: str, reference: Any, pairing: str, dtype: str | None
-) -> np.ndarray:
-    """Ranks (L,) that a study compares with: "gold", "self", or given scores."""
-    if isinstance(reference, str) and reference not in ("gold", "self"):
-        raise OptionError(f'reference={reference!r}; it must be "gold", "self" or scores, one for each model')
-    if not isinstance(reference, str):
+def _reference_ranks(data: Data, reference: str | npt.ArrayLike, pairing: str) -> np.ndarray:
+    """Ranks (L,) that all methods of a study are compared with: "gold", or given scores."""
+    with precision("float64"):
+        if isinstance(reference, str):
+            if reference != "gold":
+                raise OptionError(f'reference={reference!r}; it must be "gold", "self" or scores, one for each model')
+            name = "bayes" if isinstance(data, Responses) else default_method(data)
+            return _ranks_of_all(whole_fit(data, make(name), name, pairing, as_key(0)))
         scores = np.asarray(reference, float)
         if scores.shape != (len(data.models),) or not np.all(np.isfinite(scores)):
             raise OptionError(f"reference must be {len(data.models)} finite scores, one for each model")
-        with precision("float64"):
-            return np.asarray(rank_scores(scores))
-    if reference == "gold":
-        name, dtype = "bayes" if isinstance(data, Responses) else default_method(data), "float64"
-        ranker = make(name)
-    with precision(dtype):
-        ranks = whole_fit(data, ranker, name, pairing, as_key(0)).ranks
-    if (ranks == 0).any():
-        raise OptionError(f"{name} on the whole data does not rank every model; choose another reference")
-    return ranks
+        return np.asarray(rank_scores(scores))
+
+
+def _ranks_of_all(whole: Result) -> np.ndarray:
+    if (whole.ranks == 0).any():
+        raise OptionError(f"{whole.method} on the whole data does not rank every model; choose another reference")
+    return whole.ranks
 
 
 def _check_scheme(data: Data, scheme: Scheme, n_trials: int) -> None:

@@ -26,6 +26,7 @@ from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unco
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
 from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, PosteriorModel, base_name, name_for
+from jaxrank.resampling.progress import is_shown, progress_bar
 from jaxrank.results.posterior import Posterior
 from jaxrank.studies.fit import as_key
 
@@ -55,7 +56,7 @@ def posterior(
     target_accept: float | None = None,
     dense_mass: bool = False,
     n_steps: int = 5000,
-    progress: Callable[[int, int], None] | None = None,
+    progress: bool | None = None,
 ) -> Posterior:
     """Draw from the posterior of a model: not one order, but the probability of every rank.
 
@@ -76,7 +77,7 @@ def posterior(
     **seed**: integer or JAX key; the same seed gives the same draws on any number of devices.
     **target_accept**: of NUTS, between 0 and 1; 0.8 by default, 0.9 for rasch and rasch_2pl and 0.95 for rasch_3pl,
     whose posteriors have narrower corners.
-    **progress**: called with (steps done, steps of a chain) now and then.
+    **progress**: a progress bar; by default on a terminal only, where sampling takes more than two seconds.
 
     Returns a `Posterior`; warns by `JaxrankWarning` where the chains cannot be trusted. Small models are fastest on a
     CPU.
@@ -109,7 +110,10 @@ def posterior(
                 options = (n_warmup, n_samples, target_accept, dense_mass, start is not None)
                 keys = jax.random.split(key, n_chains)
                 run = _sampler(job.model, n_chains, options)
-                draws, extras = run(keys, start, tuple(job.evidence), n_warmup + n_samples, progress)
+                n_steps = n_warmup + n_samples
+                with progress_bar(model, n_steps, progress, "steps of each chain") as advance:
+                    report = advance if is_shown(progress) else None
+                    draws, extras = run(keys, start, tuple(job.evidence), n_steps, report)
         draws, extras = ({k: np.asarray(v) for k, v in d.items()} for d in (draws, extras))
     result = Posterior(
         draws,

@@ -96,7 +96,7 @@ def test_case_H10_ranks_and_order():
     assert result.order.tolist() == [1, 2, 0]
 
 
-@pytest.mark.parametrize("n_models", [2, 3, 9, 32, 33, 40, 41])
+@pytest.mark.parametrize("n_models", [2, 9, 40, 41])
 def test_tau_row_by_row_is_tau_of_all_pairs(n_models):
     """The same numbers without a table of pairs: few models, many, an even and an odd number of them."""
     rng = np.random.default_rng(n_models)
@@ -105,9 +105,9 @@ def test_tau_row_by_row_is_tau_of_all_pairs(n_models):
     scores[5, 0] = np.nan
     rows = rng.integers(1, n_models, (6, n_models)).astype(np.float32)
     for reference in (rows[0], rows):
-        got = tau_with(jnp.asarray(scores), jnp.zeros(6, jnp.float32), jnp.asarray(reference))
+        got = jax.jit(tau_with)(jnp.asarray(scores), jnp.zeros(6, jnp.float32), jnp.asarray(reference))
         wanted = jr.kendall_tau(scores, np.broadcast_to(-reference, scores.shape))
         np.testing.assert_allclose(got, wanted, atol=1e-6)
-    near = jnp.asarray(scores[:4]) + 0.4 * rng.random((4, n_models))
-    coarse = tau_with(near, jnp.full(4, 0.45), jnp.asarray(rows[0]))
-    np.testing.assert_allclose(coarse, tau_with(jnp.asarray(scores[:4]), jnp.zeros(4), jnp.asarray(rows[0])), atol=1e-6)
+    near = jnp.asarray(scores) + 0.4 * rng.random((6, n_models)).astype(np.float32)
+    coarse = jax.jit(tau_with)(near, jnp.full(6, 0.45, jnp.float32), jnp.asarray(rows))
+    np.testing.assert_allclose(coarse, got, atol=1e-6)

@@ -19,6 +19,7 @@ from jaxrank.numerics.ranks import tau_with
 from jaxrank.resampling import as_scheme, draws
 from jaxrank.resampling.prefixes import FittedPrefixes, TablePrefixes, TotalPrefixes, cell_table
 from jaxrank.results.convergence import same_ranking
+from jaxrank.studies import convergence as studies
 from jaxrank.studies.convergence import convergence
 from tests.resampling.drawn import drawn_within_cells
 
@@ -290,3 +291,13 @@ def test_model_pools_are_what_single_fits_say() -> None:
     assert max(pools.best().values()) <= 1
     with pytest.raises(OptionError, match="between 2 and the number of models"):
         model_pools(R, "avg", size=7)
+
+
+@pytest.mark.parametrize("reference", ["self", "gold"])
+def test_whole_data_are_fitted_once(reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for each method with reference="self", where it was twice; the gold standard once for all methods."""
+    fits = []
+    original = studies.whole_fit
+    monkeypatch.setattr(studies, "whole_fit", lambda *a: fits.append(a[2]) or original(*a))
+    convergence(tensor(), ["avg", "bayes", "borda"], n_replicates=4, reference=reference, grid=[3])
+    assert sorted(fits) == {"self": ["avg", "bayes", "borda"], "gold": ["bayes", "borda"]}[reference]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,17 +53,14 @@ def posterior(
 
     from jaxrank.errors import JaxrankWarning
     from jaxrank.posteriors.files import check_format
-    from jaxrank.resampling.progress import progress_bar
-    from jaxrank.studies.posterior import CONJUGATE, posterior
+    from jaxrank.studies.posterior import posterior
 
     check_output("--output", output)
     check_output("--save", save, (".nc", ".zarr", ".npz"))
     if save is not None:
         check_format(save)
     name = method or chosen_method(None, data).removesuffix("_map")
-    chained = sampler == "nuts" and name not in CONJUGATE  # what else there is reports no steps
-    bar = progress_bar(f"{name}, steps of each chain", warmup + samples, None if chained else False)
-    with warnings.catch_warnings(), bar as advance:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
         found = posterior(
             data,
@@ -75,7 +71,6 @@ def posterior(
             n_samples=samples,
             seed=seed,
             sampler=sampler,
-            progress=_steps(advance) if chained else None,
         )
         frame = found.to_frame(level=level)
     title = f"{name}: posterior means and {100 * level:g} % intervals"
@@ -85,18 +80,6 @@ def posterior(
     for problem in found.problems:
         say(f"caution: {problem}")
     say(f"{found.seconds:.1f} seconds, {found.divergences} divergences")
-
-
-def _steps(advance: Callable[[int], None]) -> Callable[[int, int], None]:
-    """From the steps done in all, as a chain reports them, to those done since the last report."""
-    before = 0
-
-    def report(done: int, _: int) -> None:
-        nonlocal before
-        advance(done - before)
-        before = done
-
-    return report
 
 
 COMMANDS = (posterior,)
