@@ -14,7 +14,7 @@ from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.ranker import Methods, Ranker
+from jaxrank.models.ranker import Methods
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.checkpoint import check_folder, folder_of
