@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ def join_hosts(hosts: str | None) -> bool:
     import jax
 
     if hosts == "auto":
-        jax.distributed.initialize()
+        _initialize(hosts)
         return jax.process_index() == 0
     parts = hosts.split(",")
     if len(parts) != 3 or ":" not in parts[0] or not all(p.isdigit() for p in parts[1:]):
@@ -35,5 +35,16 @@ def join_hosts(hosts: str | None) -> bool:
     count, number = int(parts[1]), int(parts[2])
     if not 0 <= number < count:
         raise OptionError(f"--hosts {hosts!r}: hosts are numbered from 0 to {count - 1}")
-    jax.distributed.initialize(parts[0], num_processes=count, process_id=number)
+    _initialize(hosts, coordinator_address=parts[0], num_processes=count, process_id=number)
     return number == 0
+
+
+def _initialize(hosts: str, **where: Any) -> None:
+    """Wait for the other hosts; what JAX refuses is told in one line."""
+    import jax
+
+    try:
+        jax.distributed.initialize(**where)
+    except (RuntimeError, ValueError) as error:
+        why = str(error).splitlines()[0]
+        raise OptionError(f"--hosts {hosts}: the hosts could not be joined ({why})") from None

@@ -111,7 +111,7 @@ def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(stored["scores"], wanted.replicate_scores)
 
 
-@pytest.mark.parametrize("text", ["there", "host,2,0", "host:1,2,2", "host:1,two,0"])
+@pytest.mark.parametrize("text", ["there", "host,2,0", "host:1,2,2", "host:1,two,0", "auto"])
 def test_malformed_hosts_are_explained(text: str, results: Path, capsys: pytest.CaptureFixture) -> None:
     assert call("bootstrap", results, "--hosts", text) == 2
     assert "--hosts" in capsys.readouterr().err
