@@ -67,7 +67,7 @@ def check_level(level: Any) -> float:
     """The level as a number; `OptionError` unless it lies strictly between 0 and 1."""
     try:
         found = float(level)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = float("nan")
     if not 0 < found < 1:
         raise OptionError(f"level={level!r}; it must lie between 0 and 1, for example 0.95")

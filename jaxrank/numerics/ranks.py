@@ -32,8 +32,9 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
     >>> jr.rank_scores([0.9, 0.7, 0.7, 0.4], "average").tolist()
     [1.0, 2.5, 2.5, 4.0]
     """
-    if method not in RANK_METHODS:
+    if not isinstance(method, str) or method not in RANK_METHODS:
         raise OptionError(f"method={method!r} is not a way to rank ties; choose one of {', '.join(RANK_METHODS)}")
+    _check_resolution(resolution)
     s = jnp.asarray(scores)
     s = s if jnp.issubdtype(s.dtype, jnp.floating) else s.astype(jnp.zeros(()).dtype)
     head = tie_heads(s, resolution)
@@ -53,6 +54,18 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
         else:
             rank = best + (size - 1) / 2
     return jnp.where(known, rank, 0).astype(rank.dtype)
+
+
+def _check_resolution(resolution: Any) -> None:
+    if isinstance(resolution, jax.Array):
+        return  # of a fit
+    try:
+        known = np.asarray(resolution)
+        fine = known.dtype.kind in "iuf" and bool(np.all(known >= 0) and np.all(np.isfinite(known.astype(float))))
+    except (TypeError, ValueError, OverflowError):
+        fine = False
+    if not fine:
+        raise OptionError(f"resolution={resolution!r}; it must be a number of 0 or more, one for all or one a ranking")
 
 
 def tie_heads(scores: Float[Array, "*batch models"], resolution: Any = 0.0) -> Float[Array, "*batch models"]:

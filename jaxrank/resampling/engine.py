@@ -22,6 +22,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_count
 from jaxrank.resampling import draws
 from jaxrank.resampling.checkpoint import Checkpoint
 from jaxrank.resampling.progress import progress_bar
@@ -74,8 +75,8 @@ def replicate(
 
 def chunk_size(work: Work, n_replicates: int, chunk: int | None = None) -> int:
     """Replicates in a chunk: whole blocks, as many as the memory budget allows, and enough chunks for all cores."""
-    if chunk is not None and chunk < 1:
-        raise OptionError(f"chunk_size={chunk} must be 1 or more")
+    if chunk is not None:
+        check_count("chunk_size", chunk)
     n_parts = len(_devices(work))
     if chunk is None:
         most = _HOST_REPLICATES if _on_host(work) else _CHUNK_REPLICATES

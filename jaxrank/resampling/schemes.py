@@ -13,6 +13,7 @@ means in the three forms that statistics can read:
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -23,6 +24,7 @@ from jaxtyping import Array
 
 from jaxrank.data.weights import Weights
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_count
 from jaxrank.resampling import draws
 
 Shape = tuple[int, int, int]
@@ -214,6 +216,9 @@ class Subsample(Scheme):
     prefixes = True
     n: int = 1
 
+    def __post_init__(self):
+        check_count("subsample(n)", self.n)
+
     def check(self, shape):
         if not 1 <= self.n <= shape[2]:
             raise OptionError(f"subsample(n={self.n}): n must be between 1 and the number of trials, {shape[2]}")
@@ -240,6 +245,9 @@ class Models(Scheme):
     name = "models"
     unit = "models"
     size: int = 2
+
+    def __post_init__(self):
+        check_count("size", self.size, 2)
 
     def check(self, shape):
         if not 2 <= self.size <= shape[0]:
@@ -273,9 +281,12 @@ def as_scheme(scheme: str | Scheme) -> Scheme:
     name, _, rest = scheme.partition("(")
     if name not in SCHEMES:
         raise OptionError(f"scheme={scheme!r} is unknown; the schemes are: {', '.join(SCHEMES)}")
+    given = [v.strip().rpartition("=") for v in rest.rstrip(")").split(",") if v.strip()]
+    values = [v.strip(" \"'") for _, _, v in given]
+    numbers = [int(v) if re.fullmatch(r"-?\d{1,18}", v) else v for v in values]
+    named = {key.strip(): v for (key, _, _), v in zip(given, numbers, strict=True) if key}
     try:
-        values = [v.split("=")[-1].strip().strip("\"'") for v in rest.rstrip(")").split(",") if v.strip()]
-        return SCHEMES[name](*(int(v) if v.isdigit() else v for v in values))
+        return SCHEMES[name](*(v for (key, _, _), v in zip(given, numbers, strict=True) if not key), **named)
     except TypeError:
         raise OptionError(
             f"scheme={scheme!r} does not fit {name}: write for example subsample(10) or models(5)"

@@ -17,9 +17,10 @@ from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.covariance import sandwich
 from jaxrank.models.fit import Fit
+from jaxrank.models.options import check_choice
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import Bounded, Explains, HasCovariance, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.numerics.interval import Interval, check_level, percent
@@ -207,8 +208,7 @@ class Result(RankedModels):
     def covariance(self, kind: str = "information") -> np.ndarray:
         """Covariance (L, L) of the scores: "information" (inverse observed information) or "sandwich" (clustered by
         question, which holds when trials of one question are more alike than the model says)."""
-        if kind not in COVARIANCES:
-            raise OptionError(f"kind={kind!r}; it must be one of {', '.join(COVARIANCES)}")
+        check_choice("kind", kind, COVARIANCES)
         ranker = self.ranker
         if not isinstance(ranker, HasCovariance if kind == "information" else PairedModel):
             raise UnsupportedDataError(f"{self.method} has no analytic {kind} covariance; use jaxrank.bootstrap")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.models.options import check_choice
 
 FORMATS = ("text", "html", "latex", "csv")
 SPARE = ("ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
@@ -154,8 +154,7 @@ class Table:
 def render(frame: Any, format: str = "text", *, title: str = "", notes: Sequence[str] = ()) -> str:
     """A pandas frame as "text", "html" (a ``table`` element), "latex" (needs booktabs) or "csv" (numbers in full, no
     title, no notes)."""
-    if format not in FORMATS:
-        raise OptionError(f"format={format!r}; it must be one of {', '.join(FORMATS)}")
+    check_choice("format", format, tuple(FORMATS))
     if format == "csv":
         return frame.to_csv(index=False, lineterminator="\n")
     table = Table.of(frame, title, notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import jax
@@ -14,6 +14,7 @@ from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
+from jaxrank.models.options import check_count, check_flag, check_number, shown
 from jaxrank.models.ranker import Methods
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
@@ -72,7 +73,9 @@ def convergence(
     >>> con.pmf("avg").round(1).tolist()  # never within N - 1 = 2 trials, after 1, after 2
     [0.6, 0.0, 0.4]
     """
-    data, scheme = as_data(data), as_scheme(scheme)
+    check_flag("tau", tau)
+    with precision(dtype):  # refused here where it is wrong, also for methods that run in float64 anyway
+        data, scheme = as_data(data), as_scheme(scheme)
     named = named_methods(_usual(data) if methods is None else methods)
     priors, n_trials = priors_for(named, R0), _length(data)
     check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
@@ -144,10 +147,8 @@ def _reference_ranks(data: Data, reference: str | npt.ArrayLike, pairing: str) -
                 raise OptionError(f'reference={reference!r}; it must be "gold", "self" or scores, one for each model')
             name = "bayes" if isinstance(data, Responses) else default_method(data)
             return _ranks_of_all(whole_fit(data, make(name), name, pairing, as_key(0)))
-        scores = np.asarray(reference, float)
-        if scores.shape != (len(data.models),) or not np.all(np.isfinite(scores)):
-            raise OptionError(f"reference must be {len(data.models)} finite scores, one for each model")
-        return np.asarray(rank_scores(scores))
+        check_number("reference", reference, ndim=1, length=len(data.models))
+        return np.asarray(rank_scores(np.asarray(reference, float)))
 
 
 def _ranks_of_all(whole: Result) -> np.ndarray:
@@ -176,10 +177,12 @@ def _check_grid(grid: Sequence[int] | None, n_trials: int, every: bool) -> tuple
         if every or n_trials <= GRID:
             return tuple(range(1, n_trials + 1))
         return tuple(np.unique(np.rint(np.geomspace(1, n_trials, GRID)).astype(int)).tolist())
-    points = sorted({*map(int, grid), n_trials})
-    if points[0] < 1 or points[-1] > n_trials:
-        raise OptionError(f"grid must hold numbers of trials from 1 to {n_trials}")
-    return tuple(points)
+    if isinstance(grid, str | bytes) or not isinstance(grid, Iterable):
+        raise OptionError(f"grid={shown(grid)}; it must be a list of numbers of trials from 1 to {n_trials}")
+    points = list(grid)
+    for n in points:
+        check_count("grid: a number of trials", n, 1, n_trials)
+    return tuple(sorted({*map(int, points), n_trials}))
 
 
 def _curve(batches: list[dict[str, np.ndarray]], reference: np.ndarray, n: int, size: int) -> Curve:

@@ -83,8 +83,8 @@ def fit(
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)
     with precision(dtype):
-        stat = read_statistic(ranker, data, pairing)
-        raw = run(ranker, stat, as_key(seed) if ranker.stochastic else None)
+        stat, key = read_statistic(ranker, data, pairing), as_key(seed)
+        raw = run(ranker, stat, key if ranker.stochastic else None)
         raw = ranker.settle(stat, raw) if isinstance(ranker, Settles) else raw
         result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat, seed)
     if on_failure == "raise":

@@ -19,6 +19,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
+from jaxrank.models.options import check_count
 from jaxrank.models.ranker import Methods, Ranker, options_by_model
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder, folder_of
@@ -61,6 +62,7 @@ def model_pools(
 
     Returns `Pools`. Raises subclasses of `JaxrankError`.
     """
+    check_count("n_replicates", n_replicates)
     data = as_data(data)
     _check_data(data)
     Models(size).check((len(data.models), 1, 1))

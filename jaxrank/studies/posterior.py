@@ -17,9 +17,10 @@ from jax.flatten_util import ravel_pytree
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
-from jaxrank.data.statistics import Counts
+from jaxrank.data.statistics import Counts, Pairs
 from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
 from jaxrank.models.likelihood import covariance, maximise
+from jaxrank.models.options import check_choice, check_count, check_flag, check_number, shown
 from jaxrank.models.priors import Gaussian, Prior
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
@@ -29,6 +30,7 @@ from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, Post
 from jaxrank.resampling.progress import is_shown, progress_bar
 from jaxrank.results.posterior import Posterior
 from jaxrank.studies.fit import as_key
+from jaxrank.studies.preparation import PAIRINGS
 
 if TYPE_CHECKING:
     from numpyro.distributions import Distribution
@@ -85,17 +87,21 @@ def posterior(
     data = as_data(data)
     kind, hierarchical = _model_name(model, data)
     _check_numbers(n_chains=n_chains, n_warmup=n_warmup, n_samples=n_samples, n_steps=n_steps)
-    if sampler not in SAMPLERS:
-        raise OptionError(f"sampler={sampler!r}; choose one of {', '.join(SAMPLERS)}")
+    check_choice("sampler", sampler, SAMPLERS)
+    check_choice("pairing", pairing, PAIRINGS)
+    if pairing != "aligned" and (kind in CONJUGATE or MODELS[kind].statistic is not Pairs):
+        raise OptionError(f"pairing={pairing!r} is about models of pairs; {kind} reads none")
+    check_flag("dense_mass", dense_mass)
+    if progress is not None and not callable(progress):
+        raise OptionError(f"progress={shown(progress)}; it must be a function of steps done and steps of a chain")
     if target_accept is None:
         target_accept = TARGET_ACCEPT[MODELS[kind].item_depth if kind in MODELS else 0]
-    if not 0 < target_accept < 1:
-        raise OptionError(f"target_accept={target_accept}; it must lie between 0 and 1")
+    check_number("target_accept", target_accept, above=0, below=1)
     begin = time.perf_counter()
     with precision(dtype):
         key = as_key(seed)
         if kind in CONJUGATE:
-            if priors or hierarchical:
+            if priors is not None or hierarchical:
                 raise OptionError(f"{kind} has a uniform prior and no others; leave priors and the prefix out")
             draws, extras, used, evidence = _conjugate(data, key, n_chains, n_samples), {}, "exact", None
         else:
@@ -209,8 +215,7 @@ def _model_name(model: str, data: Data) -> tuple[str, bool]:
 
 def _check_numbers(**numbers: Any) -> None:
     for name, value in numbers.items():
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise OptionError(f"{name}={value!r}; it must be a whole number of 1 or more")
+        check_count(name, value, 1, 10**8)
 
 
 def _normal_variance(job: _Job) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods import catalogue
 from jaxrank.methods.plackett_luce import PlackettLuce
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
-from jaxrank.models.options import check_choice
+from jaxrank.models.options import check_choice, shown
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
 
@@ -57,6 +57,9 @@ def named_methods(methods: Any) -> dict[str, str | Ranker]:
     if isinstance(methods, Mapping):
         named = {str(label): method for label, method in methods.items()}
     else:
+        if not isinstance(methods, str | Ranker | Iterable):
+            said = shown(methods)
+            raise OptionError(f"methods={said}; it must be an identifier, a ranker, a list of them or a dict to them")
         several = [methods] if isinstance(methods, str | Ranker) else list(methods)
         labels = _labels(several)
         named = dict(zip(labels, several, strict=True))

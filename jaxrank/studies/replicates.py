@@ -12,6 +12,7 @@ from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_d
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_choice, check_count
 from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder
@@ -97,8 +98,7 @@ def bootstrap(
     >>> rep.replicate_scores.shape
     (1000, 2)
     """
-    if keep not in KEEP:
-        raise OptionError(f"keep={keep!r}; it must be one of {', '.join(KEEP)}")
+    check_choice("keep", keep, KEEP)
     data, scheme = as_data(data), as_scheme(scheme)
     if isinstance(scheme, Models):
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
@@ -185,8 +185,7 @@ def near(ranker: Ranker, whole: Result) -> Ranker:
 
 
 def number_of_replicates(data: Data, scheme: Scheme, n_replicates: int) -> int:
-    if not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
-        raise OptionError(f"n_replicates={n_replicates!r} must be a whole number of 1 or more")
+    check_count("n_replicates", n_replicates)
     if not isinstance(data, Responses):
         return int(n_replicates)
     every = None if is_uneven(data.outcomes) else scheme.exhaustive(data.shape)

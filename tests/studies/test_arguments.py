@@ -1,0 +1,123 @@
+"""Every argument of every public call refuses what it cannot mean, by a sentence and never by a traceback.
+
+Interface 21 and 15; what is taken is run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.studies.fit import as_key
+
+R = np.random.default_rng(0).integers(0, 2, (3, 4, 4))
+WRONG = {
+    "None": None,
+    "a word": "nonsense",
+    "no word": "",
+    "True": True,
+    "0": 0,
+    "-1": -1,
+    "2.5": 2.5,
+    "NaN": float("nan"),
+    "infinite": float("inf"),
+    "a huge integer": 10**400,
+    "2**64": 2**64,
+    "a list": [1, 2, 3],
+    "an array": np.full(7, 0.5),
+    "a mapping": {"a": 1},
+    "an object": object(),
+    "bytes": b"x",
+    "subsample(-3)": "subsample(-3)",
+    "subsample(abc)": "subsample(abc)",
+    "subsample(1.5)": "subsample(1.5)",
+    "subsample(size=2)": "subsample(size=2)",
+    "trials)": "trials)",
+    "complex": 1j,
+    "empty": [],
+    "words": ["a", "b"],
+}
+ALWAYS = ("a word", "2.5", "NaN", "a huge integer", "an object", "complex", "bytes", "subsample(abc)")  # refused
+STUDY = {"n_replicates": 4, "seed": 0, "progress": False}
+COMMON = ("seed", "pairing", "dtype")
+
+
+def _fitted():
+    return jr.fit(R, "avg")
+
+
+def _post(**k):
+    return jr.posterior(R, **{"model": "bayes", "n_samples": 10, "n_chains": 1, **k})
+
+
+CALLS = {
+    "fit": (lambda **k: jr.fit(R, **{"method": "avg", **k}), ("method", "R0", "on_failure", *COMMON)),
+    "bootstrap": (
+        lambda **k: jr.bootstrap(R, **{"method": "bayes", **STUDY, **k}),
+        ("method", "R0", "n_replicates", "scheme", "keep", "chunk_size", *COMMON),
+    ),
+    "subsample": (
+        lambda **k: jr.subsample(R, **{"method": "avg", "n": 2, **STUDY, **k}),
+        ("n", "n_replicates", "seed", "dtype", "chunk_size"),
+    ),
+    "convergence": (
+        lambda **k: jr.convergence(R, **{"methods": ["avg"], **STUDY, **k}),
+        ("methods", "n_replicates", "reference", "scheme", "tau", "grid", "chunk_size", *COMMON),
+    ),
+    "model_pools": (
+        lambda **k: jr.model_pools(R, **{"methods": ["avg"], "size": 2, **STUDY, **k}),
+        ("methods", "size", "n_replicates", "chunk_size", *COMMON),
+    ),
+    "fit_all": (lambda **k: jr.fit_all(R, **{"methods": ["avg"], **k}), COMMON),
+    "posterior": (
+        _post,
+        ("model", "n_chains", "n_warmup", "n_samples", "sampler", "target_accept", "n_steps", "progress", *COMMON),
+    ),
+    "interval": (lambda **k: _fitted().interval(**k), ("level",)),
+    "summary": (lambda **k: _fitted().summary(**k), ("level", "format")),
+    "tiers": (lambda **k: jr.tiers(_fitted(), **k), ("level",)),
+    "rank_scores": (lambda **k: jr.rank_scores([1.0, 2.0, 3.0], **k), ("method",)),
+    "covariance": (lambda **k: jr.fit(R, "bradley_terry_map").covariance(**k), ("kind",)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_no_argument_ends_in_a_traceback(call, record_property):
+    run, arguments = CALLS[call]
+    n_refused = 0
+    for argument in arguments:
+        for kind, value in WRONG.items():
+            try:
+                run(**{argument: value})
+            except jr.JaxrankError as error:
+                n_refused += 1
+                assert "\n" not in str(error)  # noqa: PT017
+            else:
+                assert kind not in ALWAYS, (argument, kind)
+    record_property("refused", f"{n_refused} of {len(arguments) * len(WRONG)}")
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), "x", None, 1j, [1, 2], 10**400])
+def test_resolutions_are_numbers_of_zero_or_more(value):
+    with pytest.raises(jr.errors.OptionError, match=r"^resolution="):
+        jr.rank_scores([[1.0, 2.0], [2.0, 1.0]], resolution=value if value != [1, 2] else [[1, -2]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_all_bits_of_a_seed_count_in_every_precision(dtype):
+    """Interface 15: in float32 seeds beyond 32 bits lost their upper half."""
+    study = {"n_replicates": 8, "scheme": "trials", "dtype": dtype}
+    draws = [jr.bootstrap(R, "avg", seed=seed, **study).replicate_scores for seed in (5, 2**32 + 5, 5)]
+    assert np.array_equal(draws[0], draws[2])
+    assert not np.array_equal(draws[0], draws[1])
+    by_number, by_key = (jr.fit(R, "thompson", seed=seed).scores for seed in (3, as_key(3)))
+    assert np.array_equal(by_number, by_key)
+
+
+def test_arguments_of_schemes_go_by_name():
+    with pytest.raises(jr.errors.OptionError, match="does not fit"):
+        jr.bootstrap(R, "avg", scheme="subsample(size=2)", **STUDY)
+    assert (
+        jr.bootstrap(R, "avg", scheme="subsample(n=2)", **STUDY).scheme
+        == jr.bootstrap(R, "avg", scheme="subsample(2)", **STUDY).scheme
+    )
