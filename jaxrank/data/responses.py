@@ -186,7 +186,8 @@ class Responses(Data):
         first = np.arange(len(self.models)), np.arange(len(self.questions))
         counts = np.zeros((len(models), len(questions), len(levels)), np.int64)
         for part, at in ((self, first), (other, (i, m))):
-            counts[np.ix_(*at, [levels.index(v) for v in part.levels])] += part.counts
+            place = np.array([levels.index(v) for v in part.levels], int)
+            counts[np.ix_(at[0], at[1], place)] += part.counts
         notes = joined_notes(self, other)
         if self.outcomes is None or other.outcomes is None:
             if self.outcomes is not None or other.outcomes is not None:
@@ -228,7 +229,8 @@ def _labelled(R: Any) -> tuple[Any, tuple[Any, Any]]:
         wanted = [d for d in order if d is not None]
         if len(wanted) == len(R.dims):
             R = R.transpose(*wanted)
-        return R.values, tuple(_texts(R.coords[d].values if d in R.coords else None) for d in (*R.dims, "", "")[:2])
+        rows, columns = (_texts(R.coords[d].values if d in R.coords else None) for d in (*R.dims, "", "")[:2])
+        return R.values, (rows, columns)
     if hasattr(R, "index") and hasattr(R, "columns") and hasattr(R, "to_numpy"):  # a wide pandas frame
         return R.to_numpy(), (_texts(R.index), _texts(R.columns))
     return R, (None, None)

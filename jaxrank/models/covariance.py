@@ -3,25 +3,25 @@ question."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import HIGHEST, Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
-from jaxrank.models.pairs.likelihoods import PairLikelihood, RaoKupperLikelihood
+from jaxrank.models.pairs.likelihoods import RaoKupperLikelihood
 
 
-def sandwich(
-    ranker: PairedModel, stat: Pairs, fit: Fit, data: Responses | Comparisons
-) -> Float[Array, "models models"]:
+def sandwich(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> Float[Array, "models models"]:
     """Sandwich covariance of centred scores, clustered by question. ``stat``: what was fitted, of ``data``."""
     if not isinstance(data, Responses):
         raise UnsupportedDataError('covariance("sandwich") clusters by question; battles have no questions')
@@ -59,7 +59,7 @@ def _sandwich(ranker: PairedModel, by_question: Pairs, stat: Pairs, fit: Fit) ->
     return jnp.matmul(moved.T, moved, precision=HIGHEST) * n_questions / max(n_questions - 1, 1)
 
 
-def _log_prob(likelihood: PairLikelihood, params: Array, stat: Pairs) -> Array:
+def _log_prob(likelihood: Any, params: Array, stat: Pairs) -> Array:
     """Log probability of one question's pairs; a tie parameter is that of all questions, also where none is tied."""
     n = stat.wins.shape[0]
     extra = jnp.maximum(params[n:], jnp.finfo(params.dtype).min / 4)  # log 0 where no tie occurred at all

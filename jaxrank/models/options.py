@@ -98,12 +98,13 @@ def part(default: Any, kind: type, converter: Callable[[Any], Any] | None = None
         if not isinstance(value, kind):
             raise OptionError(f"{name}={shown(value)}; it must be a {kind.__name__} of {kind.__module__}")
 
-    more = {} if converter is None else {"converter": converter}
+    more: dict[str, Any] = {} if converter is None else {"converter": converter}
     return eqx.field(default=default, metadata={"check": checked}, **more)
 
 
 def _static(default: Any, check: Callable[[str, Any], None]) -> Any:
-    return eqx.field(default=default, static=True, converter=_hashable, metadata={"check": check})
+    more: dict[str, Any] = {"converter": _hashable}
+    return eqx.field(default=default, static=True, metadata={"check": check}, **more)
 
 
 class _Array(NamedTuple):

@@ -175,8 +175,9 @@ def _of_models(ranker: Any, name: str, models: Sequence[str]) -> Any:
 def options_by_model(ranker: Any) -> list[str]:
     """Options of a ranker, or of its prior, that have one value for each model, so that they fit no other models."""
     named = {name: getattr(ranker, name) for name in (ranker.by_model if isinstance(ranker, ByModel) else ())}
-    if getattr(ranker, "prior", None) is not None and dataclasses.is_dataclass(ranker.prior):
-        named |= {f"prior.{name}": value for name, value in vars(ranker.prior).items()}
+    prior = getattr(ranker, "prior", None)
+    if dataclasses.is_dataclass(prior):
+        named |= {f"prior.{name}": value for name, value in vars(prior).items()}
     return [name for name, value in named.items() if np.ndim(value) == 1 and np.shape(value)[0] > 1]
 
 

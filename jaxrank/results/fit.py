@@ -175,9 +175,9 @@ class Result(RankedModels):
 
     def _simultaneous_reach(self, level: float) -> float:
         """How many standard errors all differences keep within at once."""
-        covariance = self._covariance
-        known = np.isfinite(np.diag(covariance))
-        values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)])
+        known = np.isfinite(np.diag(self._covariance))
+        covariance = np.nan_to_num(self._covariance[np.ix_(known, known)])  # nothing joins two groups of models
+        values, vectors = np.linalg.eigh(covariance)
         n_draws = _DRAWS if known.sum() <= _FEW else _DRAWS // 4
         noise = np.random.default_rng(0).standard_normal((n_draws, len(values)))
         draws = noise * np.sqrt(np.maximum(values, 0)) @ vectors.T
@@ -201,7 +201,7 @@ class Result(RankedModels):
     @cached_property
     def _covariance(self) -> np.ndarray:
         """Covariance of the scores (L, L), of independent ones where the method has no other."""
-        if isinstance(self.ranker, PairedModel):
+        if isinstance(self.ranker, HasCovariance):
             return self.covariance().astype(np.float64)
         return np.diag(self.standard_errors.astype(np.float64) ** 2)
 
@@ -210,12 +210,12 @@ class Result(RankedModels):
         question, which holds when trials of one question are more alike than the model says)."""
         check_choice("kind", kind, COVARIANCES)
         ranker = self.ranker
-        if not isinstance(ranker, HasCovariance if kind == "information" else PairedModel):
-            raise UnsupportedDataError(f"{self.method} has no analytic {kind} covariance; use jaxrank.bootstrap")
         with self.precision():
-            if kind == "sandwich":
+            if kind == "sandwich" and isinstance(ranker, PairedModel):
                 return np.asarray(sandwich(ranker, self.stat, self.fit, self.data))
-            return np.asarray(_covariance(ranker, self.stat, self.fit))
+            if kind == "information" and isinstance(ranker, HasCovariance):
+                return np.asarray(_covariance(ranker, self.stat, self.fit))
+        raise UnsupportedDataError(f"{self.method} has no analytic {kind} covariance; use jaxrank.bootstrap")
 
     def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, score, and where the method has them se, lower and upper."""
