@@ -28,7 +28,8 @@ from jaxrank.errors import DataError, OptionError
 MODULES = frozenset(
     f"jaxrank.{name}"
     for name in (
-        *("data.comparisons", "data.order_statistic", "data.rankings", "data.responses", "data.statistics"),
+        *("data.ballots", "data.comparisons", "data.event_statistics", "data.order_statistic", "data.rankings"),
+        *("data.responses", "data.statistics"),
         *("data.weights", "numerics.interval", "numerics.separation", "numerics.status", "numerics.solve.fixed_point"),
         *("numerics.solve.lbfgs", "numerics.solve.newton", "numerics.solve.quadrature", "models.fit"),
         *("models.irt.joint", "models.irt.table", "models.pairs.likelihoods", "models.priors"),

@@ -284,7 +284,6 @@ def test_the_note_on_missing_questions_is_true_of_the_method() -> None:
         (jr.bootstrap, {"n_replicate": 10}, "n_replicates, an argument of jaxrank.bootstrap"),
         (jr.fit, {"quantiles": 0.1}, "quantile"),
         (jr.fit, {"n_replicates": 10}, "the argument of jaxrank.bootstrap"),
-        (jr.fit, {"model": "llm"}, "the argument of jaxrank.from_frame"),
         (jr.subsample, {"chunksize": 5}, "chunk_size, an argument of jaxrank.bootstrap"),
     ],
 )
