@@ -212,7 +212,8 @@ def counterexample() -> Iterator[Check]:
 
 
 def joint_tables() -> Iterator[Check]:
-    for table in (golden("05_jml_tables")["tables"][name] for name in joint.TABLES):
+    for name in ("binary_6x8", "binomial_5x6x5", "binomial_11x30x10"):
+        table = golden("05_jml_tables")["tables"][name]
         data = joint.from_table(table)
         yield "rasch", gap(jr.fit(data, "rasch", dtype="float64").scores, table["jml"]["theta"]), None
         for centred, key in ((True, "map_N01_theta_items_centred"), (False, "map_N01_theta_items_free")):

@@ -156,8 +156,8 @@ class Pairs(eqx.Module):
     ties: Float[Array, "models models"]
 
     @property
-    def total(self) -> Float[Array, "models models"]:
-        """Comparisons of each pair."""
+    def total(self) -> Float[Array, "models models *lanes"]:
+        """Comparisons of each pair; of each lane, where fits are stacked behind the models."""
         return self.wins + jnp.swapaxes(self.wins, 0, 1) + self.ties
 
     @property

@@ -23,7 +23,7 @@ from tests.oracles import golden, tensor_params
 
 E01 = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])
 E08 = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
-TABLES = ("binary_6x8", "binomial_5x6x5", "binomial_11x30x10")
+TABLES = ("binary_6x8", *(pytest.param(x, marks=pytest.mark.slow) for x in ("binomial_5x6x5", "binomial_11x30x10")))
 
 
 def from_table(table: dict) -> jr.Responses:
@@ -52,7 +52,7 @@ def test_map_under_both_identifications(name):
         np.testing.assert_allclose(fit.params["difficulty"], table[key]["difficulty"], atol=1e-13)
 
 
-@pytest.mark.parametrize("data", ["6", "7"])
+@pytest.mark.parametrize("data", ["6", pytest.param("7", marks=pytest.mark.slow)])
 def test_joint_maximum_likelihood_of_lsat_without_extreme_persons(data):
     block = golden(f"04_irt_lsat{data}")
     want = block["values"]["jml_without_extreme_persons"]

@@ -49,7 +49,7 @@ def test_rasch_mml_on_a_binary_table():
     np.testing.assert_allclose(credible.scores, want["quantile_0_05"], atol=1e-9)
 
 
-@pytest.mark.parametrize("data", ["lsat6", "lsat7"])
+@pytest.mark.parametrize("data", ["lsat6", pytest.param("lsat7", marks=pytest.mark.slow)])
 def test_lsat(data):
     block = golden(f"04_irt_{data}")
     patterns, times = np.array(block["input"]["patterns"]), np.array(block["input"]["counts"])

@@ -16,7 +16,7 @@ from tests.oracles import golden, tensor_params
 from tests.problems import graded
 
 
-@pytest.mark.parametrize("data", ["lsat6", "lsat7"])
+@pytest.mark.parametrize("data", ["lsat6", pytest.param("lsat7", marks=pytest.mark.slow)])
 def test_conditional_lsat(data):
     block = golden(f"04_irt_{data}")
     R = np.repeat(np.array(block["input"]["patterns"]), np.array(block["input"]["counts"]), axis=0)

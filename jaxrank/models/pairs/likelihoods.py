@@ -192,7 +192,7 @@ def _davidson_shares(d: Array, eta: Array) -> tuple[Array, Array, Array]:
     return top + jnp.log(whole), jnp.sign(d) * (ahead - behind) / whole, level / whole
 
 
-def log_odds(wins: Float[Array, "models models"]) -> Float[Array, " models"]:
+def log_odds(wins: Float[Array, "models models *lanes"]) -> Float[Array, "models *lanes"]:
     """Start: centred log of wins over losses, each with half a win added."""
     theta = jnp.log((jnp.sum(wins, axis=1) + 0.5) / (jnp.sum(wins, axis=0) + 0.5))
     return theta - jnp.mean(theta, axis=0, keepdims=True)
