@@ -200,6 +200,6 @@ def test_an_option_that_is_no_number(value):
 
 
 @pytest.mark.parametrize("method", ["bayes", "avg", "pass_at_k", "copeland", "rasch"])
-def test_battles_are_no_response_tensor(method):
-    with pytest.raises(UnsupportedDataError, match="response tensor"):
+def test_battles_are_no_repeated_trials(method):
+    with pytest.raises(UnsupportedDataError, match=r"reads repeated trials .*these data are battles.*; use "):
         jr.fit(jr.Comparisons([0, 1], [1, 0], [1, 1]), method)
