@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.responses import Responses
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.study import Found
@@ -47,9 +46,10 @@ def _data(found: Found) -> Section:
     if isinstance(found.data, Responses):
         draw = lambda ax: plots.response_matrix(found.result, ax)
         blocks.append(Figure("outcomes", "Mean outcome of every model on every question", draw))
-    elif isinstance(found.data, Comparisons) and len(found.data.models) <= MATRIX:
+    elif len(found.data.models) <= MATRIX:
         draw = lambda ax: plots.win_matrix(found.result, ax)
-        blocks.append(Figure("wins", "Share of battles won by each model against each other", draw))
+        words = f"Share of {found.data.content} in which each model is above each other"
+        blocks.append(Figure("wins", words, draw))
     return Section("Data and diagnosis", blocks)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxrank.data.accepted import as_data
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError
 from jaxrank.results.convergence import Convergence
@@ -117,7 +118,7 @@ def study(
     return Found(name, command, level, seed, data, found, result, rep, table, gold, con, missing, seconds)
 
 
-def _scheme(data: Responses | Comparisons) -> str:
+def _scheme(data: Data) -> str:
     """Trials where there are several of each question and their order is known, else questions; battles by battle."""
     if isinstance(data, Responses) and (data.outcomes is None or data.shape[2] < 2):
         return "questions"

@@ -7,11 +7,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("matplotlib")
 
 import jaxrank as jr
+from jaxrank.reports.blocks import Code, Items, Section, Table, Text
+from jaxrank.reports.html import write_html
+from jaxrank.reports.markdown import write_markdown
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
 EVIL = ["<script>alert(1)</script>", "b|c_d*", "plain"]
@@ -72,6 +76,26 @@ def test_battles(tmp_path: Path) -> None:
     battles = jr.Comparisons(a, b, [1, 0.5, 1, 0] * 5)
     page = jr.report(battles, tmp_path / "b.html", methods=["bradley_terry_map"], n_replicates=40).read_text()
     assert "bradley_terry_davidson_map" in page and "these data have none" in page
+
+
+def test_ordered_lists(tmp_path: Path) -> None:
+    """interface 16: report took no ordered lists."""
+    orders = jr.Rankings([["x", "y", "z"], ["y", "x", "z"], ["z", "x", "y"]] * 4)
+    page = jr.report(orders, tmp_path / "o.html", methods=["bradley_terry_map"], n_replicates=20).read_text()
+    assert "Share of ordered lists" in page and "plackett_luce_rankings_map" in page
+
+
+@pytest.mark.parametrize("suffix", ["html", "md"])
+def test_control_characters_never_come_out_raw(tmp_path: Path, suffix: str) -> None:
+    """interface, section 2: control characters of names went raw to Markdown."""
+    evil = "a\x1b[31mred\x07\u202eevil\u2028"
+    frame = pd.DataFrame({"model": [evil, "b"], "score": [1.0, np.nan]})
+    blocks = [Text(evil), Items([(evil, evil)]), Table(frame), Table(frame, folded=evil), Code(f"{evil}\nnext line")]
+    path = tmp_path / f"page.{suffix}"
+    {"html": write_html, "md": write_markdown}[suffix](evil, [Section(evil, blocks)], path)
+    text = path.read_text(encoding="utf-8")
+    assert not set(text) & set("\x1b\x07\u202e\u2028") and text.count("x1b") >= 7
+    assert "next line" in text and text.count("1.0000") == 2
 
 
 def test_other_names_are_refused(data: jr.Responses, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -70,7 +70,7 @@ def posterior(
             n_warmup=warmup,
             n_samples=samples,
             seed=seed,
-            sampler=sampler,
+            sampler=cast(Any, sampler),
         )
         frame = found.to_frame(level=level)
     title = f"{name}: posterior means and {100 * level:g} % intervals"
