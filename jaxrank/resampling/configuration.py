@@ -13,9 +13,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.kind import Data
-from jaxrank.resampling.checkpoint import Checkpoint, digest_arrays
+from jaxrank.models.options import check_count
+from jaxrank.resampling.checkpoint import Checkpoint, check_folder, digest_arrays
 from jaxrank.resampling.engine import chunk_size
 from jaxrank.resampling.work import Work
+
+
+def check_running(directory: str | os.PathLike | None, chunk: int | None) -> None:
+    """`OptionError` where a study could not run as it was asked to; call it before the work."""
+    if directory is not None:
+        check_folder(directory)
+    if chunk is not None:
+        check_count("chunk_size", chunk)
 
 
 def open_checkpoint(

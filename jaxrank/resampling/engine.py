@@ -55,8 +55,7 @@ def replicate(
     With several local devices each runs a share of the blocks of a chunk; with several hosts (`jax.distributed`)
     each runs every n-th chunk, and all of them return the chunks of this host only (see `gather_hosts`).
     """
-    if n_replicates < 1:
-        raise OptionError(f"n_replicates={n_replicates} must be 1 or more")
+    check_count("n_replicates", n_replicates)
     size = checkpoint.chunk if checkpoint else chunk_size(work, n_replicates, chunk)
     bounds = [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
     if len(bounds) < jax.process_count():

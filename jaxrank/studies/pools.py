@@ -22,8 +22,8 @@ from jaxrank.methods.catalogue import make
 from jaxrank.models.options import check_count
 from jaxrank.models.ranker import Methods, Ranker, options_by_model
 from jaxrank.numerics.precision import precision
-from jaxrank.resampling.checkpoint import check_folder, folder_of
-from jaxrank.resampling.configuration import open_checkpoint
+from jaxrank.resampling.checkpoint import folder_of
+from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate
 from jaxrank.resampling.schemes import Models, Subsample
 from jaxrank.resampling.sources import make_source, unit_stream
@@ -71,8 +71,8 @@ def model_pools(
     named = named_methods(methods)
     priors = priors_for(named, R0)
     check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
-    if checkpoint is not None:
-        check_folder(checkpoint)
+    check_count("n_replicates", n_replicates)
+    check_running(checkpoint, chunk_size)
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named.items():
         ranker = prepare(method, data, priors[label], {})
