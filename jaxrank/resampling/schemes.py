@@ -281,6 +281,8 @@ def as_scheme(scheme: str | Scheme) -> Scheme:
     name, _, rest = scheme.partition("(")
     if name not in SCHEMES:
         raise OptionError(f"scheme={scheme!r} is unknown; the schemes are: {', '.join(SCHEMES)}")
+    if not re.fullmatch(r"\w+(\([^()]*\))?", scheme.strip()):
+        raise OptionError(f"scheme={scheme!r} has a bracket that does not close; write for example subsample(10)")
     given = [v.strip().rpartition("=") for v in rest.rstrip(")").split(",") if v.strip()]
     values = [v.strip(" \"'") for _, _, v in given]
     numbers = [int(v) if re.fullmatch(r"-?\d{1,18}", v) else v for v in values]
