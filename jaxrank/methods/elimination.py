@@ -1,4 +1,4 @@
-"""Voting rules that eliminate models by their Borda scores among those that remain: Nanson and Baldwin."""
+"""Voting rules that eliminate models one round after the other: Nanson, Baldwin, instant runoff."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.data.ballots import Ballots
-from jaxrank.models.fit import Fit
+from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.options import choice, flag
-from jaxrank.models.preferences import Preferences, preferences, votes_fit
+from jaxrank.models.preferences import Preferences, ballots, first_choices, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 
 RANK_TIES = ("average", "max")
@@ -45,7 +45,7 @@ class Nanson(Ranker):
             times, total = jnp.sum(active) * points, jnp.sum(points)
             return times < total if self.strict else times <= total
 
-        return _eliminate(drop, pref)
+        return _eliminate(drop, pref.seen, pref.wins.dtype)
 
 
 class Baldwin(Ranker):
@@ -74,7 +74,35 @@ class Baldwin(Ranker):
             points = _points(pref, self.rank_ties, active)
             return points <= jnp.min(jnp.where(active, points, jnp.inf))
 
-        return _eliminate(drop, pref)
+        return _eliminate(drop, pref.seen, pref.wins.dtype)
+
+
+class InstantRunoff(Ranker):
+    """Instant runoff: drop the models that fewest voters put first among those that remain, and repeat.
+
+    **Model** rounds over the remaining set A: every voter votes for the first of A on its ballot; drop the l in A with
+    the fewest votes, all of them if several [hare1859, zwicker2016].
+    **Reads** ballots: each question orders the models by the mean value of their trials, each ordered list by place.
+    **Scores** minus the number of models that were dropped later; 0 at the top. Models of one round tie.
+    **Fields** none.
+    **Status** undefined where a model has no observed question or stands on no list.
+    **Params** ``rounds``: number of rounds.
+    **Departs** in dropping all models that share the lowest number of votes, so that labels do not matter, and in
+    sharing a vote between models that tie for the first place. A ballot that lists none of the models left has no vote.
+    Not monotone: more right answers can cost a model its place (as in the source).
+    """
+
+    statistic: ClassVar[type] = Ballots
+    gaps: ClassVar[str] = "a question gives its vote to one of the models that have results on it"
+
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
+        stat = ballots(stat)
+
+        def drop(active: Array) -> Array:
+            votes = first_choices(stat, active)
+            return votes <= jnp.min(jnp.where(active, votes, jnp.inf)) + rounding_resolution(votes)
+
+        return _eliminate(drop, stat.seen, stat.grades.dtype)
 
 
 def _points(pref: Preferences, rank_ties: str, active: Array) -> Array:
@@ -86,7 +114,7 @@ def _points(pref: Preferences, rank_ties: str, active: Array) -> Array:
     return jnp.where(active, jnp.sum(jnp.where(active[None, :], gain, 0), axis=-1), 0)
 
 
-def _eliminate(drop: Callable[[Array], Array], pref: Preferences) -> Fit:
+def _eliminate(drop: Callable[[Array], Array], seen: Array, dtype: Any) -> Fit:
     """Rounds until no model is left; where ``drop`` names nobody, all remaining models leave together."""
 
     def round_(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
@@ -98,11 +126,11 @@ def _eliminate(drop: Callable[[Array], Array], pref: Preferences) -> Fit:
     def unfinished(state: tuple[Array, Array, Array]) -> Any:
         return jnp.any(state[0])
 
-    n = pref.wins.shape[0]
+    n = seen.shape[0]
     start = (jnp.ones(n, bool), jnp.zeros(n, jnp.int32), jnp.asarray(0, jnp.int32))
     _, left, count = jax.lax.while_loop(unfinished, round_, start)
     later = jnp.sum(left[None, :] > left[:, None], axis=-1)
-    return votes_fit((-later).astype(pref.wins.dtype), pref.seen, rounds=count)
+    return votes_fit((-later).astype(dtype), seen, rounds=count)
 
 
 ENTRIES = (
@@ -116,4 +144,5 @@ ENTRIES = (
         Entry(f"baldwin_rank_ties_{ties}", Baldwin, source="baldwin1926", options={"rank_ties": ties}, published=True)
         for ties in RANK_TIES
     ),
+    Entry("instant_runoff", InstantRunoff, source="hare1859"),
 )

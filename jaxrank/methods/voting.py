@@ -1,4 +1,4 @@
-"""Voting rules that score each model by its pairwise votes: Borda, Copeland, win rate, minimax."""
+"""Voting rules that score each model by its votes: Borda, Copeland, win rate, minimax, plurality."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from jaxrank.data.ballots import Ballots
-from jaxrank.models.fit import Fit
+from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.options import choice
-from jaxrank.models.preferences import TIE_POLICIES, preferences, votes_fit
+from jaxrank.models.preferences import TIE_POLICIES, ballots, first_choices, preferences, votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 
 
@@ -107,6 +107,28 @@ class Minimax(Ranker):
         return votes_fit(jnp.min(jnp.where(margins > 0, -strength, 0), axis=-2), pref.seen)
 
 
+class Plurality(Ranker):
+    """Plurality: the number of voters that put a model first.
+
+    **Model** s_l = sum_v w_v [l is among the T_v first of v] / |T_v| [zwicker2016].
+    **Reads** ballots: the model with the highest mean value of its trials is the first of a question, the best placed
+    that of an ordered list.
+    **Scores** votes in [0, V], V voters; not centred.
+    **Fields** none.
+    **Status** undefined where a model has no observed question or stands on no list.
+    **Departs** on ties for the first place, of which the source knows nothing: they share the vote. An ordered list
+    gives its vote whatever models it leaves out.
+    """
+
+    statistic: ClassVar[type] = Ballots
+    gaps: ClassVar[str] = "a question gives its vote to one of the models that have results on it"
+
+    def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
+        stat = ballots(stat)
+        votes = first_choices(stat, jnp.ones(stat.grades.shape[0], bool))
+        return votes_fit(votes, stat.seen, rounding_resolution(votes))
+
+
 ENTRIES = (
     Entry("borda", Borda, source="borda1781", published=True),
     Entry("copeland", Copeland, source="copeland1951", published=True),
@@ -123,4 +145,5 @@ ENTRIES = (
         for variant in ("margin", "winning_votes")
         for policy in TIE_POLICIES
     ),
+    Entry("plurality", Plurality, source="zwicker2016"),
 )

@@ -92,6 +92,16 @@ def preferences(stat: Ballots | Counts, *, ties: bool = True) -> Preferences:
     )
 
 
+def first_choices(stat: Ballots, active: Bool[Array, " models"]) -> Float[Array, " models"]:
+    """Votes of every model where each voter gives its vote to the best of the ``active`` models that it lists, in equal
+    parts where several share that place; a voter that lists none of them has none."""
+    here = stat.listed & active[:, None]
+    grade = jnp.where(here, stat.grades, -jnp.inf)
+    top = here & (grade + stat.slack >= jnp.max(grade, axis=0, keepdims=True))
+    sharing = jnp.maximum(jnp.sum(top, axis=0), 1)
+    return jnp.matmul(top.astype(stat.voters.dtype), stat.voters / sharing, precision=HIGHEST)
+
+
 def _together(a: Array, b: Array, weight: Array) -> Float[Array, "models models"]:
     a, b = a.astype(weight.dtype), b.astype(weight.dtype)
     return jnp.matmul(a * weight[None, :], b.T, precision=HIGHEST)
