@@ -16,6 +16,7 @@ from jaxrank.models.ranker import Entry
 BIB = Path(jaxrank.__file__).parent / "methods" / "references.bib"
 READS = {
     "Counts": "counts of outcomes",
+    "Ballots": "orders of the models by every question or list",
     "Pairs": "pairwise wins and ties",
     "Events": "winners and losers of every trial",
     "Sequence": "outcomes in order",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from jaxtyping import Array, Float
 
 from jaxrank.data.order_statistic import Orders
-from jaxrank.data.rankings import Rankings
-from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
 from jaxrank.models.priors import Flat, Prior, as_prior
-from jaxrank.models.ranker import ChecksData, Entry, HasCovariance, Ranker
+from jaxrank.models.ranker import Entry, HasCovariance, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import (
     SetwiseModel,
@@ -25,7 +23,7 @@ from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikel
 from jaxrank.numerics.solve.newton import Newton
 
 
-class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel, ChecksData):
+class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
     """Plackett-Luce strengths of full or partial ordered lists, with ties.
 
     **Model** an order is a sequence of choices: the best of S is i with Pr = pi_i / sum_S pi, then the best of the
@@ -49,10 +47,6 @@ class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel, ChecksData):
     prior: Prior = part(Flat(), Prior, as_prior)
     max_tied: int | None = count(None)
     solver: Newton = part(Newton(), Newton)
-
-    def check(self, data: Any) -> None:
-        if not isinstance(data, Rankings):
-            raise UnsupportedDataError(f"this method reads ordered lists (jaxrank.Rankings), not {type(data).__name__}")
 
     def problem(self, stat: Orders) -> tuple[LuceLikelihood, Choices] | tuple[DavidsonLuceLikelihood, SetTotals]:
         n_orders = self._orders(stat)

@@ -27,7 +27,7 @@ def _battles(data: Comparisons) -> Finding:
         f"{data.models[least]!r} with {played[least]:g}",
         "Methods of a response tensor (bayes, pass_at_k, rasch, ...) cannot read battles. Ties count as half a win, as "
         "a tie of their own (bradley_terry_davidson, rao_kupper), or not at all, as each method says.",
-        methods=of_statistic("counts"),
+        methods=of_statistic("counts", "ballots"),
     )
 
 
