@@ -36,7 +36,10 @@ Method = Annotated[
     ),
 ]
 Methods = Annotated[
-    list[str], typer.Option("--method", "-m", help="Identifier, or with options NAME:k=4; may be repeated.")
+    list[str],
+    typer.Option(
+        "--method", "-m", help="Identifier, or with options NAME:k=4; may be repeated. The data's kind has a default."
+    ),
 ]
 Settings = Annotated[
     list[str],

@@ -27,7 +27,7 @@ from jaxrank.cli.tables import Table
 @with_data
 def converge(
     data: Any,
-    method: Methods = ["bayes", "pass_at_k:k=2"],  # noqa: B006  (typer reads the default and never changes it)
+    method: Methods = [],  # noqa: B006  (typer reads the default and never changes it)
     replicates: Replicates = 10_000,
     reference: Annotated[str, typer.Option(help="gold (Bayes@N on all trials) or self (the method on all).")] = "gold",
     scheme: Annotated[str, typer.Option(help="trials, trials_per_question, independent or subsample(N).")] = "trials",
@@ -53,7 +53,7 @@ def converge(
     prints = join_hosts(hosts)
     con = convergence(
         data,
-        methods,
+        methods or None,
         n_replicates=replicates,
         reference=reference,
         seed=seed,
