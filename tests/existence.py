@@ -11,31 +11,32 @@ import itertools
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.sparse import block_diag
+
+# Rows a with a.d >= 0 for every direction d in which the likelihood does not fall, the directions that mean nothing
+# (a common shift, parameters that the data do not hold), and the number of parameters.
+Cone = tuple[list[np.ndarray], list[np.ndarray], int]
 
 
-def finite(rows: list[np.ndarray], n: int) -> bool:
-    """Whether ``rows @ d >= 0`` has only solutions with ``rows @ d = 0``: the greatest sum of slacks in a box."""
-    if not rows:
-        return True
-    a = np.unique(np.round(np.array(rows), 12), axis=0)
-    a = a[np.any(a != 0, axis=1)]
-    if len(a) == 0:
-        return True
-    found = linprog(-a.sum(axis=0), -a, np.zeros(len(a)), bounds=[(-1, 1)] * n, method="highs")
-    return -found.fun < 1e-7
+def have_optimum(cones: list[Cone]) -> list[bool]:
+    """Whether each likelihood has a finite and unique maximum: its cone holds nothing but directions without meaning.
+
+    One program for all, with a block for each: the greatest sum of slacks in a box is 0 where no row can be positive,
+    and then the rows must span all that has a meaning.
+    """
+    tables = [np.array(rows).reshape(-1, n) for rows, _, n in cones]
+    matrix = block_diag([-t if len(t) else np.zeros((1, n)) for t, (_, _, n) in zip(tables, cones, strict=True)], "csr")
+    width = [n for *_, n in cones]
+    gain = np.concatenate([t.sum(axis=0) for t in tables])
+    found = linprog(-gain, matrix, np.zeros(matrix.shape[0]), bounds=(-1, 1), method="highs")
+    slack = np.add.reduceat(gain * found.x, np.r_[0, np.cumsum(width)[:-1]])
+    return [
+        bool(s < 1e-7) and np.linalg.matrix_rank(t) == n - len(idle)
+        for s, t, (_, idle, n) in zip(slack, tables, cones, strict=True)
+    ]
 
 
-def trivial(rows: list[np.ndarray], shifts: list[np.ndarray], n: int) -> bool:
-    """Whether rows leave no direction free but the ``shifts`` that mean nothing: the optimum is unique."""
-    a = np.array(rows).reshape(-1, n)
-    return np.linalg.matrix_rank(a) == n - len(shifts)
-
-
-def _unique(rows: list[np.ndarray], shifts: list[np.ndarray], n: int) -> bool:
-    return finite(rows, n) and trivial(rows, shifts, n)
-
-
-def pairs_have_optimum(wins: np.ndarray, ties: np.ndarray, free_tie: bool) -> bool:
+def pairs_cone(wins: np.ndarray, ties: np.ndarray, free_tie: bool) -> Cone:
     """Bradley-Terry (``ties`` zero), Davidson and Rao-Kupper with an estimated tie parameter, whose directions are the
     same; with a fixed one a tie is a win of both."""
     n_models = len(wins)
@@ -54,10 +55,10 @@ def pairs_have_optimum(wins: np.ndarray, ties: np.ndarray, free_tie: bool) -> bo
             rows.append(level - gap if free_tie else gap)
     n = n_models + 1
     idle = [] if free_tie and some else [np.eye(n)[-1]]
-    return _unique(rows, [np.ones(n_models), *idle], n)
+    return rows, [np.ones(n_models), *idle], n
 
 
-def sets_have_optimum(outcomes: np.ndarray, weights: np.ndarray, whole: bool, composite: bool) -> bool:
+def sets_cone(outcomes: np.ndarray, weights: np.ndarray, whole: bool, composite: bool) -> Cone:
     """Luce (``composite``: each chosen one over the rejected) and Davidson-Luce with every order that occurs."""
     n_models = outcomes.shape[1]
     use = [
@@ -86,10 +87,10 @@ def sets_have_optimum(outcomes: np.ndarray, weights: np.ndarray, whole: bool, co
             if t <= top:
                 rows += [own - feature(s) for s in itertools.combinations(slate, t)]
     idle = [np.eye(n)[n_models + k] for k in range(len(active))] if composite else [np.ones(1)] * bool(active)
-    return _unique(rows, [np.ones(n_models), *idle], n)
+    return rows, [np.ones(n_models), *idle], n
 
 
-def table_has_optimum(successes: np.ndarray, trials: np.ndarray) -> bool:
+def table_cone(successes: np.ndarray, trials: np.ndarray) -> Cone:
     """The joint Rasch likelihood: abilities and difficulties."""
     n_models, n_questions = successes.shape
     n = n_models + n_questions
@@ -100,7 +101,7 @@ def table_has_optimum(successes: np.ndarray, trials: np.ndarray) -> bool:
         rows += [row] * bool(successes[i, m] > 0) + [-row] * bool(successes[i, m] < trials[i, m])
     seen = np.any(trials > 0, axis=0)
     idle = [np.eye(n)[n_models + m] for m in np.flatnonzero(~seen)]
-    return _unique(rows, [np.ones(n), *idle], n)
+    return rows, [np.ones(n), *idle], n
 
 
 def random_pairs(rng: np.random.Generator, n_models: int) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +164,7 @@ def random_table(rng: np.random.Generator, n_models: int, n_questions: int) -> t
     return rng.binomial(trials, chance), trials
 
 
-def conditional_has_optimum(successes: np.ndarray, trials: np.ndarray) -> bool:
+def conditional_cone(successes: np.ndarray, trials: np.ndarray) -> Cone:
     """The Rasch likelihood of the difficulties given the totals: a success may not be worth more elsewhere."""
     total, right = trials.sum(axis=0), successes.sum(axis=0)
     used = np.flatnonzero((right > 0) & (right < total))
@@ -174,7 +175,7 @@ def conditional_has_optimum(successes: np.ndarray, trials: np.ndarray) -> bool:
             if k[m] > 0 and k[other] < t[other]:
                 rows.append(np.eye(n)[other] - np.eye(n)[m])
     idle = [np.eye(n)[m] for m in range(n) if m not in used]
-    return _unique(rows, [np.ones(1)] * bool(len(used)) + idle, n)
+    return rows, [np.ones(1)] * bool(len(used)) + idle, n
 
 
 N_MODELS, N_QUESTIONS, N_EVENTS, N_LISTS = 4, 3, 10, 5
@@ -200,19 +201,19 @@ def cases(method: str, n: int, seed: int) -> tuple[tuple[np.ndarray, ...], list[
     the models apart, when they tie at 0 by convention."""
     rng = np.random.default_rng(seed)
     kind = METHODS[method][0]
-    data, exists, idle = [], [], []
+    data, cones, idle = [], [], []
     for _ in range(n):
         if kind == "pairs":
             wins, ties = random_pairs(rng, N_MODELS)
             data.append((wins, ties))
             reads_ties = method in ("rao_kupper", "rao_kupper_free", "bradley_terry_davidson")
             seen = ties if reads_ties else 0 * ties
-            exists.append(pairs_have_optimum(wins, seen, method != "rao_kupper"))
+            cones.append(pairs_cone(wins, seen, method != "rao_kupper"))
             idle.append(not wins.any())
         elif kind == "table":
             successes, trials = random_table(rng, N_MODELS, N_QUESTIONS)
             data.append((successes, trials))
-            exists.append((conditional_has_optimum if method == "rasch_cml" else table_has_optimum)(successes, trials))
+            cones.append((conditional_cone if method == "rasch_cml" else table_cone)(successes, trials))
             right, total = successes.sum(axis=0), trials.sum(axis=0)
             idle.append(method == "rasch_cml" and np.sum((right > 0) & (right < total)) < 2)
         else:
@@ -224,10 +225,10 @@ def cases(method: str, n: int, seed: int) -> tuple[tuple[np.ndarray, ...], list[
             weights = rng.integers(1, 4, len(outcomes)) * np.any(outcomes >= 0, axis=1)
             data.append((outcomes, weights))
             composite = method in ("bradley_terry_luce", "plackett_luce_rankings")
-            exists.append(sets_have_optimum(outcomes, weights, whole, composite))
+            cones.append(sets_cone(outcomes, weights, whole, composite))
             order = np.any(outcomes == 1, axis=1) & np.any(outcomes == 0, axis=1)
             idle.append(not order.any())
-    return tuple(np.stack(x) for x in zip(*data, strict=True)), exists, idle
+    return tuple(np.stack(x) for x in zip(*data, strict=True)), have_optimum(cones), idle
 
 
 def statuses(method: str, data: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts, Sequence
-from jaxrank.models.fit import Fit, solver_resolution
+from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.options import choice, count, number
@@ -63,8 +63,8 @@ class GrowthIRT(Ranker, Explains):
             "difficulty": blank(reported_difficulty(table, b)),
             "separated": separated,
         }
-        status = jnp.where(lost, status, found.status).astype(jnp.int32)
-        resolution = solver_resolution(jnp.concatenate([start, slope]))
+        status = jnp.where(lost, status, precise(found.status, found.error)).astype(jnp.int32)
+        resolution = solver_resolution(jnp.concatenate([start, slope]), found.error)
         return Fit(levels[self.score], status, found.steps, resolution, params)
 
     def explain(self, stat: Sequence, fit: Fit, models: Names, questions: Names) -> str:
@@ -114,7 +114,8 @@ class StateSpaceIRT(Ranker):
             "gain": path[:, -1] - path[:, 0],
         }
         params = {"path": path, "difficulty": reported_difficulty(table, b)}
-        return Fit(levels[self.score], found.status, found.steps, solver_resolution(path.reshape(-1)), params)
+        status = precise(found.status, found.error)
+        return Fit(levels[self.score], status, found.steps, solver_resolution(path.reshape(-1), found.error), params)
 
 
 def _last(stat: Sequence) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, solver_resolution
+from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.joint import JointModel, fit_joint
 from jaxrank.models.irt.rasch import item_fit
@@ -98,7 +98,7 @@ def _fit(model: JointModel, stat: Counts, n_starts: int, max_steps: int, details
     else:
         status, separated = joint_existence(table)
     found = fit_joint(model, table, n_starts, status == Status.CONVERGED, max_steps)
-    status = jnp.where(status == Status.CONVERGED, found.status, status).astype(jnp.int32)
+    status = jnp.where(status == Status.CONVERGED, precise(found.status, found.error), status).astype(jnp.int32)
     lost = (status == Status.NO_FINITE_OPTIMUM) | (status == Status.DISCONNECTED)
     theta, items = found.params
     b, a, c = model.curve(items)
@@ -115,7 +115,7 @@ def _fit(model: JointModel, stat: Counts, n_starts: int, max_steps: int, details
         params["guessing"] = blank(jnp.where(table.used, c, jnp.nan))
     if details:
         params |= item_fit(table, probability(scores[:, None], a[None, :], b[None, :], c[None, :]))
-    return Fit(scores, status, found.steps, solver_resolution(scores), params)
+    return Fit(scores, status, found.steps, solver_resolution(scores, found.error), params)
 
 
 ENTRIES = (

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, solver_resolution
+from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.marginal import MarginalModel, fit_marginal, item_covariance, posterior, posterior_quantile
 from jaxrank.models.irt.rasch import item_fit
@@ -169,7 +169,8 @@ def _fit(model: MarginalModel, stat: Counts, quantile: Any, details: bool, max_s
     if details:
         params |= _details(model, item_covariance(model, table, items, mode), d, a, c)
         params |= item_fit(table, probability(mean[:, None], a[None, :], (-d / a)[None, :], c[None, :]))
-    return Fit(scores, found.status, found.steps, solver_resolution(scores), params)
+    status = precise(found.status, found.error)
+    return Fit(scores, status, found.steps, solver_resolution(scores, found.error), params)
 
 
 def _details(model: MarginalModel, covariance: Array, d: Array, a: Array, c: Array) -> dict[str, Array]:

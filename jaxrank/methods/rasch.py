@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, solver_resolution
+from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.rasch import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.options import count, flag, part
@@ -71,8 +71,8 @@ class Rasch(Ranker, HasStandardErrors, Explains):
             se = rasch_standard_errors(table, self.prior, scores, b, self._is_centred)
             params |= {"ability_se": se[0], "difficulty_se": se[1]}
             params |= item_fit(table, jax.nn.sigmoid(scores[:, None] - b[None, :]))
-        status = jnp.where(lost, status, found.status).astype(jnp.int32)
-        return Fit(scores, status, found.steps, solver_resolution(scores), params)
+        status = jnp.where(lost, status, precise(found.status, found.error)).astype(jnp.int32)
+        return Fit(scores, status, found.steps, solver_resolution(scores, found.error), params)
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
         table, _, _ = self._prepare(stat)

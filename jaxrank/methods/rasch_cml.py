@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.models.fit import Fit, solver_resolution
+from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.conditional import conditional_covariance, fit_conditional, weighted_likelihood_ability
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.table import conditional_existence, item_table, reported_difficulty
@@ -61,9 +61,9 @@ class RaschConditional(Ranker, HasStandardErrors):
             params |= item_fit(table, jax.nn.sigmoid(scores[:, None] - b[None, :]))
         return Fit(
             scores,
-            jnp.where(lost, status, found.status).astype(jnp.int32),
+            jnp.where(lost, status, precise(found.status, found.error)).astype(jnp.int32),
             found.steps,
-            solver_resolution(scores),
+            solver_resolution(scores, found.error),
             params,
         )
 

@@ -114,7 +114,8 @@ class Result(RankedModels):
         """The status as a sentence, with the models or questions behind it and the remedy."""
         sentence = self.status.sentence
         if self.status == Status.MAX_STEPS:
-            return f"{sentence} ({self.steps} steps); allow more steps in the solver, or use a prior"
+            single = "" if self.scores.dtype == np.float64 else 'use dtype="float64", '
+            return f"{sentence} ({self.steps} steps); {single}allow more steps in the solver, or use a prior"
         if self.status == Status.CONVERGED or not isinstance(self.ranker, Explains):
             return sentence
         with self.precision():

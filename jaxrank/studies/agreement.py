@@ -18,7 +18,7 @@ from jaxrank.numerics.precision import precision
 from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.fit import Result
-from jaxrank.studies.fit import as_key, compile_together, read_statistic, run
+from jaxrank.studies.fit import as_key, compile_together, digits, read_statistic, run
 from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
 
 
@@ -62,7 +62,7 @@ def fit_all(
     seconds: dict[str, float] = {}
     statistics: dict[type, Any] = {}
     rankers: dict[str, Ranker] = {}
-    with precision(dtype), warnings.catch_warnings():
+    with precision(digits(data, dtype)), warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # each method's word is in its notes
         key = as_key(seed)
         for name, method in chosen.items():

@@ -34,6 +34,9 @@ from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
 
+# Means over so many results differ by 64 ulp of float32, the rounding that scores are allowed (`rounding_resolution`).
+_SINGLE = 2**16
+
 _ERRORS = {
     Status.MAX_STEPS: ConvergenceError,
     Status.NO_FINITE_OPTIMUM: NoFiniteOptimumError,
@@ -62,7 +65,8 @@ def fit(
     battles, plackett_luce_rankings_map for ordered lists. **options**: fields of the method, such as ``k=4``.
     **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
     **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.
-    **dtype**: "float32" or "float64"; the default follows JAX's configuration.
+    **dtype**: "float32" or "float64"; the default follows JAX's configuration, and on a CPU is float64 for more than
+    65,536 results, whose means can differ by less than float32 tells apart.
     **seed**: integer or JAX key, for methods that draw random numbers.
     **on_failure**: "raise" an error where the method did not converge or has no finite optimum, or "return" the
     result with its status.
@@ -82,7 +86,7 @@ def fit(
     method = default_method(data) if method is None else method
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)
-    with precision(dtype):
+    with precision(digits(data, dtype)):
         stat, key = read_statistic(ranker, data, pairing), as_key(seed)
         raw = run(ranker, stat, key if ranker.stochastic else None)
         raw = ranker.settle(stat, raw) if isinstance(ranker, Settles) else raw
@@ -92,6 +96,14 @@ def fit(
     if note := coverage_note(data, ranker):
         warnings.warn(note, JaxrankWarning, stacklevel=2)
     return result
+
+
+def digits(data: Data, dtype: str | None) -> str | None:
+    """The precision of a single fit: as asked, else float64 on a CPU for more results than float32 can tell apart."""
+    if dtype is not None or jax.default_backend() != "cpu":
+        return dtype
+    n_results = np.sum(data.trials if isinstance(data, Responses) else data.count)
+    return "float64" if n_results > _SINGLE else None
 
 
 def raise_failure(result: Result) -> None:

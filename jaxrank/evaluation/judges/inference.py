@@ -24,6 +24,7 @@ from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
 from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
 from jaxrank.evaluation.judges.scores import checked_scores
 from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.numerics.separation import (
     DRAWN,
@@ -97,6 +98,7 @@ def infer(
     n_warmup: int = 1000,
     n_chains: int = 4,
     seed: int = 0,
+    dtype: str | None = "float64",
 ) -> JudgePosterior:
     """Posterior of all candidates and judges [simplex2025].
 
@@ -108,13 +110,16 @@ def infer(
     default; the score of a candidate is its expected value, in the unit of the values.
     **n_samples**, **n_warmup**: draws kept (4 or more) and left out of each of ``n_chains`` chains.
     **seed**: whole number; the same seed gives the same draws.
+    **dtype**: "float64" (default: chains do not settle in float32 where a judge gave many scores), "float32", or None
+    for JAX's configuration.
 
     Warns (`JaxrankWarning`) where chains disagree (R-hat above 1.05) or the effective sample size is below 100. Raises
     `DataError` for other shapes or values of the data, `OptionError` for options outside their range.
     """
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
-    data, sizes = read_data(scores, counts, gold, n_levels)
+    with precision(dtype):
+        data, sizes = read_data(scores, counts, gold, n_levels)
     m = sizes[-1]
     v = np.arange(m, dtype=float) if values is None else np.asarray(values, float)
     if v.shape != (m,) or not np.all(np.isfinite(v)):
@@ -123,8 +128,9 @@ def infer(
     for name, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
         if not isinstance(value, int | np.integer) or value < least:
             raise OptionError(f"{name}={value}; it must be a whole number of {least} or more")
-    keys = jax.random.split(jax.random.key(seed), n_chains)
-    drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
+    with precision(dtype):
+        keys = jax.random.split(jax.random.key(seed), n_chains)
+        drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
     score = drawn["pi"] @ v
     flat = score.reshape(-1, score.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):

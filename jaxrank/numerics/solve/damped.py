@@ -14,16 +14,21 @@ from jaxrank.numerics.solve.slots import loop
 from jaxrank.numerics.status import Status
 
 _GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
+_NOISE = 8.0  # steps of pure rounding that may still lead to the optimum
 
 
 class Minimum(NamedTuple):
-    """Where a loop stopped: parameters (any pytree), what the objective keeps beside them, `Status`, steps, value."""
+    """Where a loop stopped: parameters (any pytree), what the objective keeps beside them, `Status`, steps, value.
+
+    **error**: how far a parameter may still be off where rounding stopped the loop and not its criterion; else 0.
+    """
 
     params: Any
     memory: Any
     status: Int[Array, ""]
     steps: Int[Array, ""]
     value: Float[Array, ""]
+    error: Float[Array, ""]
 
 
 def self_concordant_newton(
@@ -56,7 +61,8 @@ def self_concordant_newton(
     good = done & jnp.isfinite(_size(x))
     status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS)
     status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
-    return Minimum(x, None, status, steps, jnp.asarray(jnp.nan, tolerance.dtype))
+    zero = jnp.zeros((), tolerance.dtype)
+    return Minimum(x, None, status, steps, zero * jnp.nan, zero)
 
 
 def levenberg_marquardt(
@@ -86,7 +92,8 @@ def levenberg_marquardt(
     likelihood; straight steps follow a curved valley only slowly.
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
-    quarter of eps^(2/3) of 1 + the largest parameter, or when rounding keeps such small steps from shrinking further.
+    quarter of eps^(2/3) of 1 + the largest parameter; or when rounding keeps steps from shrinking that do not change
+    the value any more: what is left is then of the size of these steps, and ``error`` says so.
     """
     dtype = jax.tree.leaves(start)[0].dtype
     eps = jnp.finfo(dtype).eps
@@ -110,9 +117,9 @@ def levenberg_marquardt(
         rate = jnp.clip(size / jnp.where(state.size > 0, state.size, 1), 0, 1 - 1e-3)
         small = size * rate / (1 - rate) <= tolerance * scale
         slow = size >= state.size / 2
-        stalled = slow & (size <= 16 * tolerance * scale)
         flat = slow & (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value))
-        done = good & (state.damping <= 1e-2) & (small | stalled | flat) & (state.steps > 1)
+        stalled = slow & (size <= 16 * tolerance * scale) | flat
+        done = good & (state.damping <= 1e-2) & (small | stalled) & (state.steps > 1)
         quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
         louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
         next_damping = jnp.where(good, jnp.where(state.steps > 0, quieter, state.damping), louder).astype(dtype)
@@ -126,6 +133,7 @@ def levenberg_marquardt(
             size=pick(jnp.where(state.steps > 0, size, jnp.inf), state.size),
             damping=next_damping,
             done=done | (next_damping > 1e12),
+            error=jnp.where(small, 0, _NOISE * jnp.maximum(size, state.size)).astype(dtype),
             steps=state.steps + 1,
         )
 
@@ -134,13 +142,15 @@ def levenberg_marquardt(
         start, memory, alive = given
         blank = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(objective, start, memory)[1])
         infinite, none = jnp.asarray(jnp.inf, dtype), jax.tree.map(jnp.zeros_like, start)
-        damped = jnp.asarray(damping, dtype)
-        return _State(start, none, memory, blank, infinite, infinite, damped, ~alive, jnp.asarray(0, jnp.int32))
+        damped, none_left = jnp.asarray(damping, dtype), jnp.zeros((), dtype)
+        return _State(
+            start, none, memory, blank, infinite, infinite, damped, ~alive, jnp.asarray(0, jnp.int32), none_left
+        )
 
     def finish(state: _State) -> Minimum:
         good = state.done & jnp.isfinite(state.value) & (state.damping <= 1e12)
         status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS).astype(jnp.int32)
-        return Minimum(state.x, state.memory, status, state.steps, state.value)
+        return Minimum(state.x, state.memory, status, state.steps, state.value, jnp.where(good, state.error, 0))
 
     found = loop(begin, searching, iterate, finish, (start, memory, jnp.asarray(alive)))
     status = jnp.where(alive, found.status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
@@ -157,6 +167,7 @@ class _State(NamedTuple):
     damping: Array
     done: Array
     steps: Array
+    error: Array
 
 
 def _size(tree: Any) -> Float[Array, ""]:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.solve.linear import solve_spd
+from jaxrank.numerics.solve.linear import solve_grounded
 
 HIGHEST = jax.lax.Precision.HIGHEST
 
@@ -19,15 +19,8 @@ def potentials(
     **flow**: antisymmetric. **weight**: symmetric, not negative. **together**: who is in one component of the graph of
     positive weights. The sum of s over each component is 0.
     """
-    n = flow.shape[0]
-    # The mean of a component is free; a weak uniform coupling inside it fixes it at 0 and changes nothing else.
-    scale = jnp.max(jnp.sum(weight, axis=1))
-    coupling = jnp.where(together, scale / n, 0)
-    laplacian = jnp.diag(jnp.sum(weight, axis=1)) - weight + coupling
-    alone = jnp.where(scale > 0, 0, 1) * jnp.eye(n, dtype=flow.dtype)
-    s = solve_spd(laplacian + alone, jnp.sum(weight * flow, axis=1))
-    members = jnp.sum(together, axis=1).astype(flow.dtype)
-    return s - jnp.sum(jnp.where(together, s[None, :], 0), axis=1) / members
+    laplacian = jnp.diag(jnp.sum(weight, axis=1)) - weight
+    return solve_grounded(laplacian, jnp.sum(weight * flow, axis=1)[:, None], together)[:, 0]
 
 
 def harmonic_part(flow: Float[Array, "n n"], weight: Float[Array, "n n"], max_steps: int = 400) -> Float[Array, "n n"]:
