@@ -18,6 +18,7 @@ import numpy.typing as npt
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.data.kind import Data
 from jaxrank.data.placement import spread
+from jaxrank.data.responses import Responses
 from jaxrank.errors import (
     ConvergenceError,
     JaxrankError,
