@@ -58,7 +58,8 @@ def _made(data: DataLike) -> Data:
     if isinstance(data, Data):
         return data
     if _is_path(data) or (isinstance(data, list | tuple | set) and data and all(map(_is_path, data))):
-        return read(sorted(data) if isinstance(data, set) else data)
+        paths: Any = sorted(map(str, data)) if isinstance(data, set) else data
+        return read(paths)
     if not is_frame(data) or (hasattr(data, "dims") and hasattr(data, "coords")):  # an xarray.DataArray is an array
         return Responses(data)
     try:

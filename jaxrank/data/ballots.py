@@ -95,6 +95,7 @@ class Ballots(eqx.Module):
         check_kind(data, cls.kinds, "this method")
         if isinstance(data, Responses):
             return Counts.rows(data, unit)
+        assert isinstance(data, Rankings)
         places = data.places.T
         end = data.open_end & (places == places.max(axis=0))
         listed = (places > 0) & ~end

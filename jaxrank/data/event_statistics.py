@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -36,8 +36,9 @@ class Events(eqx.Module):
     def of(cls, data: Data, **_: Any) -> Events:
         if isinstance(data, Responses):
             rows = cls.rows(data, "cell")
+            assert isinstance(rows, EventRows)
             return cls(rows.outcomes, rows.multiplicity)
-        return cls.reduce(cls.rows(data.distinct()), Weights())
+        return cls.reduce(cls.rows(cast(Any, data).distinct()), Weights())
 
     @classmethod
     def rows(cls, data: Data, unit: str = "trial", **_: Any) -> EventRows | UnitRows:
@@ -137,7 +138,7 @@ class Sequence(eqx.Module):
     def of(cls, data: Data, **_: Any) -> Sequence:
         if isinstance(data, Responses):
             return cls.gather(jnp.asarray(tensor_of(data, "an ordered sequence"), jnp.int8), None)
-        if not np.all(data.count == 1):
+        if not np.all(cast(Any, data).count == 1):
             raise UnsupportedDataError(
                 f"rating systems read {data.content} in the order given; these have counts other than 1, so their "
                 "order is unknown: give every one of them a row of its own, or use a method that reads pairs"

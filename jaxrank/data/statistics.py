@@ -171,8 +171,9 @@ class Pairs(eqx.Module):
     @classmethod
     def of(cls, data: Data, pairing: str = "aligned", **_: Any) -> Pairs:
         dtype = real()
-        if not isinstance(data, Responses):
+        if isinstance(data, Comparisons | Rankings):
             return cls(put(data.wins, dtype), put(data.ties, dtype))
+        assert isinstance(data, Responses)
         if pairing == "all":
             wins, ties = all_pairs(data.counts.astype(float), np.ones(data.counts.shape[1]), np.einsum)
         else:
@@ -197,6 +198,7 @@ class Pairs(eqx.Module):
         elif pairing == "all":
             return Counts.rows(data, unit)
         else:
+            assert isinstance(data, Responses)
             wins, ties = _pair_blocks(data, unit)
         made = lambda x: Rows(put(x.reshape(len(x), -1), real()), x.shape[1:], unit)
         return PairRows(made(wins), made(ties))

@@ -270,7 +270,7 @@ def _by_counts(statistic: Any, pairing: str) -> bool:
     return hasattr(statistic, "from_counts") and (statistic is not Pairs or pairing == "all")
 
 
-def _units(data: Data, statistic: Any, scheme: Scheme) -> Source:
+def _units(data: Any, statistic: Any, scheme: Scheme) -> Source:
     unit = next(iter(data.units))
     if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
         raise OptionError(
@@ -296,7 +296,7 @@ def _units(data: Data, statistic: Any, scheme: Scheme) -> Source:
     )
 
 
-def unit_stream(data: Data, statistic: Any, scheme: Scheme) -> UnitStream:
+def unit_stream(data: Any, statistic: Any, scheme: Scheme) -> UnitStream:
     """The source of battles or ordered lists that come one after the other; `OptionError` for fractional counts."""
     unit = next(iter(data.units))
     if not np.all(data.count == np.rint(data.count)):

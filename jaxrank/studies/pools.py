@@ -98,7 +98,8 @@ def _check_data(data: Data) -> None:
         raise UnsupportedDataError(
             f"pools of models are ranked from single trials or ordered lists, and {what}; use jaxrank.bootstrap"
         )
-    untried = np.flatnonzero((data.outcomes < 0).all(axis=1).any(axis=1)) if isinstance(data, Responses) else ()
+    missing = np.asarray(data.outcomes) < 0 if isinstance(data, Responses) else np.zeros((0, 0, 0), bool)
+    untried = np.flatnonzero(np.any(np.all(missing, axis=1), axis=1))
     if len(untried):
         raise UnsupportedDataError(
             f"pools of models are ranked from every single trial, and some trials have no result of "
@@ -139,9 +140,12 @@ def _single(data: Data, ranker: Ranker, name: str, pairing: str) -> Any:
         weights, outcomes = _own(single.weights, single.outcomes)
         return dataclasses.replace(single, outcomes=jnp.where(weights[:, :, None] > 0, outcomes, -1), weights=weights)
     if isinstance(single, Ballots) and not isinstance(data, Responses):
-        by_voter = [x if x is None else jnp.swapaxes(x, 1, 2) for x in (single.grades, single.listed, single.below)]
+        by_voter: list[Any] = [
+            x if x is None else jnp.swapaxes(x, 1, 2) for x in (single.grades, single.listed, single.below)
+        ]
         voters, *found = _own(single.voters, *by_voter)
-        grades, listed, below = (x if x is None else jnp.swapaxes(x, 1, 2) for x in found)
+        found_by_model: list[Any] = [x if x is None else jnp.swapaxes(x, 1, 2) for x in found]
+        grades, listed, below = found_by_model
         return Ballots(grades, single.slack, listed, below, voters)
     return single
 

@@ -77,7 +77,8 @@ def _labels(methods: Sequence[str | Ranker]) -> list[str]:
     labels = [method_name(m) for m in methods]
     for name in {label for label in labels if labels.count(label) > 1}:
         alike = [i for i, label in enumerate(labels) if label == name and isinstance(methods[i], Ranker)]
-        options = [{f.name: _text(getattr(methods[i], f.name)) for f in dataclasses.fields(methods[i])} for i in alike]
+        rankers: list[Any] = [methods[i] for i in alike]
+        options = [{f.name: _text(getattr(r, f.name)) for f in dataclasses.fields(r)} for r in rankers]
         differing = [key for key in (options[0] if options else {}) if len({o[key] for o in options}) > 1]
         for i, chosen in zip(alike, options, strict=True):
             if differing:
