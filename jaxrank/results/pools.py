@@ -125,7 +125,9 @@ class Pools(Returned):
         return method in self.methods
 
     def _foot(self) -> list[str]:
-        return ["gold: mean tau-b of one trial with Bayes on all trials; own: with the method itself on all trials"]
+        return [
+            "mean tau-b of single trials (or lists), gold: with the reference on all of them; own: with the method itself"
+        ]
 
     def _record(self) -> dict[str, Any]:
         return {"methods": list(self.methods), "size": self.size, "n_replicates": self.n_replicates}
