@@ -77,7 +77,12 @@ def test_wrong_values_are_refused_by_name(name, record_property):
             assert refused(name, option, WRONG[always]), (option, always)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in BY_CLASS.values()])
+def _slow(name: str) -> list:
+    """Item response models and choices of sets take seconds to trace."""
+    return [pytest.mark.slow] if entries()[name].family in ("irt_joint", "irt_marginal", "luce", "dynamic_irt") else []
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=_slow(n)) for n in BY_CLASS.values()])
 def test_values_that_are_taken_can_be_run(name):
     """What is not refused is traced on data: it ends in a fit, or in a sentence."""
     ranker = entries()[name].ranker()
