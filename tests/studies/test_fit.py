@@ -189,8 +189,9 @@ def test_agreement():
     assert sum(len(g) for g in agreement.groups) == len(QUICK)
     assert any({"avg", "bayes"} <= set(g) for g in agreement.groups)
     assert agreement.consensus.min() == 1
+    assert jr.agreement(R, ["avg"], gold="bayes").methods == ("avg", "bayes")  # run too
     with pytest.raises(jr.errors.OptionError, match="gold"):
-        jr.agreement(R, ["avg"], gold="bayes")
+        jr.fit_all(R, ["avg"]).agreement("bayes")
 
 
 def test_seeds_are_integers_or_keys():
