@@ -126,7 +126,7 @@ class Pools(Returned):
 
     def _foot(self) -> list[str]:
         return [
-            "mean tau-b of single trials (or lists), gold: with the reference on all of them; own: with the method itself"
+            "mean tau-b of single trials or lists; gold: with the reference on all data, own: with the method itself"
         ]
 
     def _record(self) -> dict[str, Any]:
