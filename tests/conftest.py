@@ -19,6 +19,13 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 import jax  # noqa: E402  (reads the environment)
 import pytest  # noqa: E402
+from jaxtyping import install_import_hook  # noqa: E402
+
+import tests.shapes  # noqa: E402, F401  (named in the hook)
+
+# JAXRANK_SHAPES=1: calls inside the rooms that hold arrays are checked against the shapes in their annotations.
+if os.environ.get("JAXRANK_SHAPES") == "1":
+    install_import_hook(["jaxrank.numerics", "jaxrank.data", "jaxrank.models", "jaxrank.methods"], "tests.shapes.check")
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
