@@ -27,6 +27,8 @@ def test_status_agrees_with_a_linear_program(method, dtype):
     assert not np.any(claimed & ~exists & ~idle), np.flatnonzero(claimed & ~exists & ~idle)
     refused = np.isin(found, REFUSED) & exists & ~idle
     assert not np.any(refused), np.flatnonzero(refused)
+    if method == "davidson_luce":  # tie parameters that run off were searched for to the step limit
+        assert not np.any(found == Status.MAX_STEPS)
 
 
 @pytest.mark.parametrize("method", ["davidson_luce", "plackett_luce_rankings_tied"])

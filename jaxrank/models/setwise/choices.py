@@ -143,7 +143,8 @@ def orders_connected(c: Choices, n_orders: int, whole: bool = False) -> Bool[Arr
     possible = (order <= top[:, None]).astype(size.dtype)
     edges = joint(hot, possible, c.weights) > 0
     absent = jnp.matmul(c.weights, hot, precision=HIGHEST) <= 0
-    return strongly_connected(edges | absent[:, None] | absent[None, :])
+    # An order that never occurs is no way from one to another.
+    return jnp.all(reachability(edges) | absent[:, None] | absent[None, :])
 
 
 def joint(x: Array, y: Array, weights: Array) -> Array:
