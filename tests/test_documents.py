@@ -70,7 +70,12 @@ def commands(page: Path) -> list[str]:
 
 def page_params(having: Any) -> list[Any]:
     chosen = [page for page in PAGES if having(page)]
-    return [pytest.param(p, id=title(p), marks=() if title(p) in QUICK else pytest.mark.slow) for p in chosen]
+    return [pytest.param(p, id=title(p), marks=_marks(title(p))) for p in chosen]
+
+
+def _marks(page: str) -> list[Any]:
+    broadcasts = [pytest.mark.rank_promotion("allow")] if page == "judges.md" else []  # NumPyro's Dirichlet does
+    return broadcasts if page in QUICK else [pytest.mark.slow, *broadcasts]
 
 
 @pytest.fixture
