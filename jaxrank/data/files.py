@@ -31,7 +31,7 @@ DAMAGED = (
 them."""
 
 
-def check_target(path: str | os.PathLike, suffixes: Sequence[str], what: str) -> Path:
+def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], what: str) -> Path:
     """The path of a file that can be written; call it before long work.
 
     **suffixes**: the endings that choose a format. **what**: the subject of the sentence, in the plural ("replicates").
@@ -63,7 +63,7 @@ def check_writable(path: Path, what: str) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields a temporary path beside ``path``, which takes its place when the block ends without an error.
 
     The writer makes the file (or the folder of a zarr store) at the temporary path. Links are followed, and a file that
@@ -132,7 +132,7 @@ def reading_npz(path: Path, content: str) -> Iterator[Any]:
         yield file
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Text in UTF-8 with line ends as they are, in place of what was there."""
     with replacing(path) as temporary:
         temporary.write_bytes(text.encode("utf-8"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import jax
@@ -13,7 +13,7 @@ from jaxrank.errors import OptionError
 
 
 @contextlib.contextmanager
-def precision(dtype: Any) -> Iterator[None]:
+def precision(dtype: Any) -> Generator[None, None, None]:
     """Run in float32 or float64 whatever JAX's configuration says; None follows the configuration."""
     if dtype is None:
         yield

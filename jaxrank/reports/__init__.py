@@ -13,7 +13,7 @@ from jaxrank.errors import OptionError
 SUFFIXES = (".html", ".md")
 
 
-def check_path(path: str | os.PathLike) -> Path:
+def check_path(path: str | os.PathLike[str]) -> Path:
     """The path of a report; `OptionError` unless it ends in .html or .md and can be written."""
     path = check_target(path, SUFFIXES, "reports")
     folder = figures_folder(path)
@@ -31,7 +31,7 @@ def figures_folder(path: Path) -> Path:
 
 def report(
     data: Any,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     method: str | None = None,
     *,
     methods: Sequence[str] | None = None,

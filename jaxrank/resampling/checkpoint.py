@@ -36,7 +36,7 @@ class Checkpoint:
     it, so that a study can be made longer. `OptionError` where the directory, or a chunk in it, is another study's.
     """
 
-    def __init__(self, directory: str | os.PathLike, configuration: Mapping[str, Any], chunk: int) -> None:
+    def __init__(self, directory: str | os.PathLike[str], configuration: Mapping[str, Any], chunk: int) -> None:
         self.directory = check_folder(directory)
         self.hash = digest_of(configuration)
         path = self.directory / MANIFEST
@@ -104,7 +104,7 @@ class Checkpoint:
         return max(sizes, default=None)
 
 
-def check_folder(directory: str | os.PathLike) -> Path:
+def check_folder(directory: str | os.PathLike[str]) -> Path:
     """The directory of a checkpoint, made where it is absent; `OptionError` where it cannot be one. Call it before the
     work."""
     try:
@@ -125,7 +125,7 @@ def check_folder(directory: str | os.PathLike) -> Path:
     return path
 
 
-def folder_of(directory: str | os.PathLike, label: str) -> Path:
+def folder_of(directory: str | os.PathLike[str], label: str) -> Path:
     """The checkpoint of one label in the directory of a study with several.
 
     Different labels have different folders, on file systems too that ignore case: a label that is no plain name of a

@@ -19,7 +19,7 @@ from jaxrank.resampling.engine import chunk_size
 from jaxrank.resampling.work import Work
 
 
-def check_running(directory: str | os.PathLike | None, chunk: int | None) -> None:
+def check_running(directory: str | os.PathLike[str] | None, chunk: int | None) -> None:
     """`OptionError` where a study could not run as it was asked to; call it before the work."""
     if directory is not None:
         check_folder(directory)
@@ -28,7 +28,7 @@ def check_running(directory: str | os.PathLike | None, chunk: int | None) -> Non
 
 
 def open_checkpoint(
-    directory: str | os.PathLike | None,
+    directory: str | os.PathLike[str] | None,
     work: Work,
     data: Data,
     labels: Mapping[str, str],

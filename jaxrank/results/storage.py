@@ -46,7 +46,7 @@ TABLES = (".csv", ".json", ".parquet")
 
 
 def save(
-    source: Any, path: str | os.PathLike, record: Mapping[str, Any], named: Mapping[str, np.ndarray] | None = None
+    source: Any, path: str | os.PathLike[str], record: Mapping[str, Any], named: Mapping[str, np.ndarray] | None = None
 ) -> Path:
     """Write ``source`` whole to an ``.npz``, with a ``record`` of how it was made. ``named``: arrays that the file
     holds under names of their own, for other programs."""
@@ -62,7 +62,7 @@ def save(
 
 
 def save_table(
-    frame: Any, path: str | os.PathLike, record: Mapping[str, Any], others: Sequence[str] = (".npz",)
+    frame: Any, path: str | os.PathLike[str], record: Mapping[str, Any], others: Sequence[str] = (".npz",)
 ) -> Path:
     """Write a frame as ``.parquet`` (the record in the file's metadata), ``.json`` (record and rows) or ``.csv``.
     ``others``: endings that hold all of the result, for the message."""
@@ -91,7 +91,7 @@ def _json(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """The result that ``save`` of a result wrote to an npz file, or a posterior's ``save`` to any of its formats.
 
     Nothing in the file is executed: it names classes of results, of their data and of methods, and no others are made.
@@ -117,7 +117,7 @@ def load(path: str | os.PathLike) -> Any:
     return load_posterior(path)
 
 
-def load_record(path: str | os.PathLike) -> dict[str, Any]:
+def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """How a saved result was made: versions, method, options, seed."""
     with reading_npz(Path(path), "a result of jaxrank") as file:
         if RECORD not in file:

@@ -103,7 +103,7 @@ def digits(data: Data, dtype: str | None) -> str | None:
     """The precision of a single fit: as asked, else float64 on a CPU for more results than float32 can tell apart."""
     if dtype is not None or jax.default_backend() != "cpu":
         return dtype
-    n_results = np.sum(data.trials if isinstance(data, Responses) else data.count)
+    n_results = data.trials.sum() if isinstance(data, Responses) else max(data.units.values())
     return "float64" if n_results > _SINGLE else None
 
 
