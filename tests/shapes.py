@@ -18,7 +18,10 @@ from jaxtyping import AbstractArray
 
 
 def check(function: Any) -> Any:
-    """``function`` with its annotations of arrays held, by beartype."""
+    """``function`` with its annotations of arrays held, by beartype; classes as they are, since a statistic or a fit of
+    many replicates has further axes in front of those in its annotations."""
+    if function.__name__ == "__init__":
+        return function
     held = {name: found for name, hint in function.__annotations__.items() if (found := _arrays(hint)) is not None}
     function.__annotations__ = held
     return beartype(function) if held else function
