@@ -16,6 +16,7 @@ import functools
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -144,6 +145,13 @@ class CountRows(eqx.Module):
     levels: Float[Array, " categories"]
 
 
+class Aligned(eqx.Module):
+    """What `Pairs.gather` must know of the data: how many categories there are, and the type of the totals."""
+
+    n_categories: int = eqx.field(static=True)
+    dtype: Any = eqx.field(static=True)
+
+
 class Pairs(eqx.Module):
     """Totals of pairwise comparisons.
 
@@ -224,18 +232,19 @@ class Pairs(eqx.Module):
         return cls(product(rows.wins), product(rows.ties))
 
     @classmethod
-    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Pairs | Counts) -> Pairs:
+    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Aligned | Counts) -> Pairs:
         """From a tensor of outcomes on device (-1 missing), pairing trial n with trial n; where ``like`` are counts,
         every trial with every trial."""
         if isinstance(like, Counts):
             return cls.from_counts(Counts.gather(outcomes, like))
         flat = outcomes.reshape(outcomes.shape[0], -1)
-        a, b = flat[:, None, :], flat[None, :, :]
-        both = (a >= 0) & (b >= 0)
-        off = ~jnp.eye(flat.shape[0], dtype=bool)
-        wins = jnp.sum(both & (a > b), axis=-1).astype(like.wins.dtype)
-        ties = jnp.where(off, jnp.sum(both & (a == b), axis=-1), 0).astype(like.wins.dtype)
-        return cls(wins, ties)
+        product = lambda a, b: jnp.matmul(a.astype(like.dtype), b.astype(like.dtype).T, precision=HIGHEST)
+        better = lambda c: product(flat == c, (flat >= 0) & (flat < c))
+        wins = better(1)
+        if like.n_categories > 2:
+            wins = jax.lax.fori_loop(2, like.n_categories, lambda c, total: total + better(c), wins)
+        ties = product(flat >= 0, flat >= 0) - wins - wins.T
+        return cls(wins, jnp.where(jnp.eye(len(flat), dtype=bool), 0, ties))
 
     def restricted(self, members: Int[Array, " size"]) -> Pairs:
         """The comparisons among some of the models."""

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.responses import Responses
-from jaxrank.data.statistics import Pairs
+from jaxrank.data.statistics import Aligned, Pairs
 from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.numerics.interval import check_level
 from jaxrank.posteriors.specs import MODELS, Evidence, PosteriorModel, base_name, name_of
@@ -96,7 +96,7 @@ def _by_question(posterior: Any, spec: PosteriorModel, evidence: Evidence) -> Ca
         raise OptionError("by='question' needs the trials of a response tensor (not battles, counts or a loaded file)")
     trials = np.moveaxis(np.asarray(data.outcomes), 0, -1)  # (M, N, L)
     if spec.family.unit == "pair":
-        like = Pairs(jnp.zeros(0), jnp.zeros(0))
+        like = Aligned(data.n_categories, jnp.zeros(()).dtype)
         by_model = jnp.asarray(np.moveaxis(trials, -1, 1)[:, :, None, :])  # (M, L, 1, N)
         pairs = jax.tree.map(np.asarray, jax.vmap(lambda x: Pairs.gather(x, like))(by_model))
         a, b = evidence.design["a"], evidence.design["b"]
@@ -285,7 +285,7 @@ def _named(posterior: Any, others: Any) -> dict[str, Any]:
     if isinstance(others, Mapping):
         pairs = [(posterior.model, posterior), *others.items()]
     else:
-        others = others if isinstance(others, Iterable) else [others]
+        others = [others] if hasattr(others, "draws") or not isinstance(others, Iterable) else others
         pairs = [(p.model, p) for p in (posterior, *others)]
     out = dict(pairs)
     if len(out) < len(pairs) or len(out) < 2:

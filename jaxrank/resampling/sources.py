@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from jaxrank.data.kind import Data
 from jaxrank.data.pairing import all_pairs_size
 from jaxrank.data.responses import Responses
-from jaxrank.data.statistics import CountRows, Counts, Pairs, Sequence
+from jaxrank.data.statistics import Aligned, CountRows, Counts, Pairs, Sequence
 from jaxrank.data.weights import Weights, unit_of
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.ranker import Ranker
@@ -235,7 +235,12 @@ def _trials(data: Responses, statistic: Any, scheme: Scheme, pairing: str) -> So
             lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
         )
     if statistic is Sequence or probe is None or _would_be_huge(data, statistic, scheme, pairing, unit_of(probe)):
-        like = Counts.of(data) if _by_counts(statistic, pairing) else statistic.of(data, pairing=pairing)
+        if _by_counts(statistic, pairing):
+            like = Counts.of(data)
+        elif statistic is Pairs:
+            like = Aligned(data.n_categories, np.dtype(dtype))
+        else:
+            like = statistic.of(data, pairing=pairing)
         outcomes = _outcomes(data, statistic)
         return TrialSource(
             scheme=scheme, statistic=statistic, shape=data.shape, rows=None, outcomes=outcomes, like=like

@@ -47,8 +47,10 @@ def test_evaluation_of_many_models():
     result = scaling.evaluate_scaling(y, t, n_replicates=300)
     single = [scaling.evaluate_scaling(y[i : i + 1], t[i : i + 1], n_replicates=300) for i in range(3)]
     np.testing.assert_allclose(result.arise, [s.arise[0] for s in single], rtol=1e-6)
-    np.testing.assert_allclose(result.arise_interval, np.stack([s.arise_interval[:, 0] for s in single], 1), rtol=1e-5)
-    assert np.all((result.arise_interval[0] < result.arise) & (result.arise < result.arise_interval[1]))
+    lower, upper = result.arise_interval
+    np.testing.assert_allclose(lower, np.concatenate([s.arise_interval.lower for s in single]), rtol=1e-5)
+    np.testing.assert_allclose(upper, np.concatenate([s.arise_interval.upper for s in single]), rtol=1e-5)
+    assert np.all((lower < result.arise) & (result.arise < upper))
     again = scaling.evaluate_scaling(y, t, n_replicates=300)
     assert again.arise_cv.tolist() == result.arise_cv.tolist()
     np.testing.assert_allclose(result.samples.mean(1), result.arise, rtol=1e-5)
