@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from html import escape
 from pathlib import Path
 
@@ -32,20 +31,21 @@ ROW, TOP, LEFT, CELL = 34, 78, 470, 40
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #24292f }
 .name { font-weight: 600 } .small { font-size: 11px; fill: #57606a } .head { font-size: 11px }
-.count { text-anchor: middle; font-size: 12px } .box { fill: #f3f5f7; stroke: #d0d7de } .own { fill: #e3e6ea }
+.dot { fill: #0072B2 } .box { fill: #f3f5f7; stroke: #d0d7de } .own { fill: #e3e6ea }
 @media (prefers-color-scheme: dark) {
+  .dot { fill: #56B4E9 }
   text { fill: #e6edf3 } .small { fill: #9da7b1 } .box { fill: #20262d; stroke: #3d444d } .own { fill: #353b43 }
 }
 """
 
 
-def arrows() -> Counter[tuple[str, str]]:
-    """How many imports of a module of one room stand in the files of another: {(importing, imported): number}.
+def arrows() -> set[tuple[str, str]]:
+    """The pairs of rooms (importing, imported) of which a file of the first imports a module of the second.
 
-    A module that a file imports counts once, imports inside functions and for type checkers too.
+    Imports inside functions and for type checkers count too.
     """
     files = {_module(path): path for path in PACKAGE.rglob("*.py")}
-    found: Counter[tuple[str, str]] = Counter()
+    found: set[tuple[str, str]] = set()
     for module, path in files.items():
         if (own := _room(module)) is None:
             continue
@@ -55,14 +55,8 @@ def arrows() -> Counter[tuple[str, str]]:
                 used |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 used |= {n if (n := f"{node.module}.{a.name}") in files else node.module for a in node.names}
-        rooms = [room for name in used if name in files and (room := _room(name)) is not None]
-        found.update((own, room) for room in rooms)
+        found |= {(own, room) for name in used if name in files and (room := _room(name)) is not None}
     return found
-
-
-def modules() -> Counter[str]:
-    """The number of files of each room."""
-    return Counter(room for path in PACKAGE.rglob("*.py") if (room := _room(_module(path))) is not None)
 
 
 def _module(path: Path) -> str:
@@ -77,15 +71,14 @@ def _room(module: str) -> str | None:
 
 
 def picture() -> str:
-    """An SVG: the rooms, the highest at the top, and how often each (row) imports those below it (columns)."""
-    counts, files = arrows(), modules()
-    most = max(n for (a, b), n in counts.items() if a != b)
+    """An SVG: the rooms, the highest at the top, and a dot where one (row) imports another (column)."""
+    uses = arrows()
     place = {room: TOP + ROW * (len(NAMES) - 1 - i) for i, room in enumerate(NAMES)}
     column = {room: LEFT + CELL * (len(NAMES) - 1 - i) for i, room in enumerate(NAMES)}
     width, height = LEFT + CELL * len(NAMES) + 12, TOP + ROW * len(NAMES) + 34
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'role="img" aria-label="The twelve rooms of jaxrank and the imports between them">',
+        'role="img" aria-label="The twelve rooms of jaxrank and which of them imports which">',
         f"<style>{STYLE}</style>",
     ]
     for room in NAMES:
@@ -96,27 +89,15 @@ def picture() -> str:
         out.append(f'<rect class="box" x="8" y="{y}" width="{LEFT - 16}" height="{ROW - 5}" rx="4"/>')
         out.append(f'<text class="name" x="18" y="{y + 19}">{room}</text>')
         out.append(f'<text class="small" x="104" y="{y + 19}">{escape(words)}</text>')
-        count = f"{files[room]} file" + ("s" if files[room] != 1 else "")
-        out.append(f'<text class="small" x="{LEFT - 16}" y="{y + 19}" text-anchor="end">{count}</text>')
-        for other in NAMES[: NAMES.index(room) + 1]:
-            x, n = column[other], counts[room, other]
-            if other == room:
-                out.append(_cell(x, y, "own", "", "within the room", n))
-            elif n:
-                share = (n / most) ** 0.5
-                kind = f'fill="#0072B2" fill-opacity="{0.12 + 0.78 * share:.2f}"'
-                out.append(_cell(x, y, "", kind, f"{room} imports {other} {n} times", n, light=share > 0.6))
-    foot = "a number: imports of the column's modules in the row's files; nothing stands left of the diagonal"
+        x, size = column[room], f'width="{CELL - 2}" height="{ROW - 5}"'
+        out.append(f'<g><title>{room}</title><rect class="own" x="{x}" y="{y}" {size} rx="3"/></g>')
+        for other in NAMES[: NAMES.index(room)]:
+            x, says = column[other] + CELL / 2 - 1, f"{room} imports {other}"
+            if (room, other) in uses:
+                out.append(f'<g><title>{says}</title><circle class="dot" cx="{x}" cy="{y + ROW / 2 - 2.5}" r="6"/></g>')
+    foot = "a dot: files of the row's room import modules of the column's; nothing stands left of the diagonal"
     out.append(f'<text class="small" x="8" y="{height - 12}">{escape(foot)}</text>')
     return "\n".join([*out, "</svg>", ""])
-
-
-def _cell(x: float, y: float, kind: str, style: str, title: str, n: int, light: bool = False) -> str:
-    ink = ' style="fill:#ffffff"' if light else ""
-    text = f'<text class="count" x="{x + CELL / 2 - 1}" y="{y + 19}"{ink}>{n}</text>' if n else ""
-    named = f'class="{kind}"' if kind else style
-    box = f'<rect {named} x="{x}" y="{y}" width="{CELL - 2}" height="{ROW - 5}" rx="3"/>'
-    return f"<g><title>{escape(title)}</title>{box}{text}</g>"
 
 
 if __name__ == "__main__":
