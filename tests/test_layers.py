@@ -139,6 +139,26 @@ def _has_entries(tree: ast.AST) -> bool:
     return any(isinstance(n, ast.Name) and n.id == "ENTRIES" and isinstance(n.ctx, ast.Store) for n in ast.walk(tree))
 
 
+KINDS = {"Responses", "Comparisons", "Rankings", "Counted"}
+ASKING = 11
+"""Tests of the class of data outside ``data``: only what has mathematics of its own for a kind. It may only fall."""
+
+
+def test_few_ask_for_the_class_of_data() -> None:
+    """architecture 1: the kinds answer for themselves (`jaxrank.data.kind.Data`); the others ask them, not for them."""
+    found = [
+        f"{module}:{node.lineno}"
+        for module, tree in TREES.items()
+        if room(module) != ROOMS.index("data")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass")
+        and any(isinstance(n, ast.Name) and n.id in KINDS for n in ast.walk(node.args[1]))
+    ]
+    assert len(found) == ASKING, f"{len(found)}, not {ASKING}: where fewer ask, lower the number: {found}"
+
+
 def test_files_stay_small() -> None:
     lines = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in FILES.items()}
     large = {module: n for module, n in lines.items() if n > MAX_LINES}

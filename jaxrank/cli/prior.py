@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.names import name_list
-from jaxrank.data.responses import Responses
+from jaxrank.data.responses import responses_of
 from jaxrank.errors import DataError
 
 
@@ -17,10 +17,9 @@ def read_prior(path: Path, data: Any) -> np.ndarray:
     (L, M, D) with a row for every model of ``data``. Raises `DataError` where names do not match."""
     from jaxrank.data.readers import read
 
-    if not isinstance(data, Responses):
-        raise DataError("a prior file holds outcomes on questions; the data are battles")
-    earlier = read(path)
-    if not isinstance(earlier, Responses) or earlier.outcomes is None:
+    data = responses_of(data, "a prior of outcomes on questions", "leave --prior-file out")
+    earlier = responses_of(read(path), f"--prior-file {path}")
+    if earlier.outcomes is None:
         raise DataError(f"{path}: a prior file needs outcomes by model, question and trial")
     if earlier.levels != data.levels:
         raise DataError(f"{path} has scores {earlier.levels}, the data {data.levels}; they must agree")

@@ -60,7 +60,7 @@ def _made(data: DataLike) -> Data:
     if _is_path(data) or (isinstance(data, list | tuple | set) and data and all(map(_is_path, data))):
         paths: Any = sorted(map(str, data)) if isinstance(data, set) else data
         return read(paths)
-    if not is_frame(data) or (hasattr(data, "dims") and hasattr(data, "coords")):  # an xarray.DataArray is an array
+    if is_array(data):
         return Responses(data)
     try:
         return from_frame(data)
@@ -68,6 +68,18 @@ def _made(data: DataLike) -> Data:
         if "=..." not in str(error):
             raise
         raise DataError(f"{error} Name columns in jr.from_frame(frame, model=...), and pass what it returns.") from None
+
+
+def is_array(data: object) -> bool:
+    """Whether it is an array of numbers, or nested lists of them; not data, a frame or a file of results."""
+    if isinstance(data, Data) or _is_path(data) or (is_frame(data) and not _has_dims(data)):
+        return False
+    return not (isinstance(data, list | tuple | set) and data and all(map(_is_path, data)))
+
+
+def _has_dims(data: object) -> bool:
+    """Whether it is an xarray.DataArray, which is an array."""
+    return hasattr(data, "dims") and hasattr(data, "coords")
 
 
 def _is_path(data: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxrank.data.kind import Data, frozen, joined_notes, union
+from jaxrank.data.kind import Counted, frozen, joined_notes, union
 from jaxrank.data.names import check_names, name_list, places
 from jaxrank.errors import DataError, OptionError
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons(Data):
+class Comparisons(Counted):
     """Outcomes of battles in the order played.
 
     ``Comparisons(a, b, outcome, count=None, models=None)``: ``a`` and ``b`` are names or indices, one battle a row;
@@ -115,11 +115,6 @@ class Comparisons(Data):
         out = cls.__new__(cls)
         out._set(*fields)
         return out
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """None: battles are of no question."""
-        return ()
 
     @property
     def units(self) -> Mapping[str, float]:

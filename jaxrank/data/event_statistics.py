@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.data.device import HIGHEST, ones_if_none, put, real
-from jaxrank.data.kind import KINDS, Data
+from jaxrank.data.kind import KINDS, Counted, Data, counted
 from jaxrank.data.responses import Responses
 from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
@@ -38,13 +38,13 @@ class Events(eqx.Module):
             rows = cls.rows(data, "cell")
             assert isinstance(rows, EventRows)
             return cls(rows.outcomes, rows.multiplicity)
-        return cls.reduce(cls.rows(cast(Any, data).distinct()), Weights())
+        return cls.reduce(cls.rows(counted(data).distinct()), Weights())
 
     @classmethod
     def rows(cls, data: Data, unit: str = "trial", **_: Any) -> EventRows | UnitRows:
         """Distinct events once, and for every unit the events that it contributes."""
         if not isinstance(data, Responses):
-            return UnitRows.of(data)
+            return UnitRows.of(counted(data))
         cells = _cells(data, "setwise events")  # (M * N, L)
         outcomes, index = np.unique(cells, axis=0, return_inverse=True)
         index = index.reshape(-1)
@@ -107,7 +107,7 @@ class UnitRows(eqx.Module):
     most_tied: int = eqx.field(static=True)
 
     @classmethod
-    def of(cls, data: Any) -> UnitRows:
+    def of(cls, data: Counted) -> UnitRows:
         outcomes, event, unit = data.choices()
         most_tied = max(int((outcomes == 1).sum(axis=1).max(initial=0)), 1)
         rows = (put(outcomes, jnp.int32), put(event, jnp.int32), put(unit, jnp.int32), put(data.count, real()))
@@ -138,15 +138,15 @@ class Sequence(eqx.Module):
     def of(cls, data: Data, **_: Any) -> Sequence:
         if isinstance(data, Responses):
             return cls.gather(jnp.asarray(tensor_of(data, "an ordered sequence"), jnp.int8), None)
-        if not np.all(cast(Any, data).count == 1):
+        if not np.all(counted(data).count == 1):
             raise UnsupportedDataError(
                 f"rating systems read {data.content} in the order given; these have counts other than 1, so their "
                 "order is unknown: give every one of them a row of its own, or use a method that reads pairs"
             )
-        return cls.of_units(data)
+        return cls.of_units(counted(data))
 
     @classmethod
-    def of_units(cls, data: Any) -> Sequence:
+    def of_units(cls, data: Counted) -> Sequence:
         """Battles or ordered lists row by row, whatever their counts."""
         events = data.events()
         narrow = jnp.int8 if events.max() < 128 else jnp.int16

@@ -2,14 +2,14 @@
 
 A kind says in words what it is, counts what can be drawn from it, restricts itself to some of its models or rows, joins
 another of its kind, and hands a method the statistic that it reads. Only what has mathematics of its own asks which
-kind it has (`Data.kind`).
+kind it has: `tests/test_layers.py` counts the places that do.
 """
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -46,6 +46,52 @@ class Data(abc.ABC):
         """What a bootstrap can draw, in the singular, and how many of it there are."""
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """(models, questions, trials); battles and ordered lists, one after the other, are trials of one question."""
+        return len(self.models), 1, round(self.units[self.unit])
+
+    @property
+    def unit(self) -> str:
+        """What comes one after the other, in the singular: a trial, a battle, an order."""
+        return next(iter(self.units))
+
+    @property
+    def n_results(self) -> float:
+        """How many results there are in all."""
+        return max(self.units.values())
+
+    @property
+    def n_categories(self) -> int:
+        """How many outcomes a trial can have; 2 where there are no trials."""
+        return 2
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether it is unknown which trial came out how, and only known how many did."""
+        return False
+
+    @property
+    def aligned(self) -> bool:
+        """Whether trial n of every cell is one column, so that taking each n once is a study of all trials."""
+        return False
+
+    @property
+    def pairing(self) -> str:
+        """The ``pairing`` in which models can be compared: "all" where only counts are known."""
+        return "all" if self.counts_only else "aligned"
+
+    @property
+    def size(self) -> str:
+        """How much there is, in words."""
+        amounts = [f"{n:,.0f} {unit}{'s' if n != 1 else ''}" for unit, n in self.units.items()]
+        return ", ".join([f"{len(self.models)} models", *amounts])
+
+    @property
+    def gaps(self) -> str:
+        """In words, which models lack results on questions that others have; empty where none does."""
+        return ""
+
+    @property
     def coverage(self) -> np.ndarray:
         """float (L,): share of the questions on which a model has results; ones where there are no questions."""
         return np.ones(len(self.models))
@@ -69,6 +115,47 @@ class Data(abc.ABC):
     def __add__(self: Same, other: Any) -> Same:
         """Both results as one; see `concat`."""
         return concat([self, other])
+
+
+class Counted(Data):
+    """Battles or ordered lists: rows that came one after the other, each given ``count`` times, of no question.
+
+    **count**: float64 (E,).
+    """
+
+    count: np.ndarray
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """None: a battle or an order is of no question."""
+        return ()
+
+    @property
+    @abc.abstractmethod
+    def wins(self) -> np.ndarray:
+        """float64 (L, L): how often i was better than j."""
+
+    @property
+    @abc.abstractmethod
+    def ties(self) -> np.ndarray:
+        """float64 (L, L), symmetric: how often i and j tied."""
+
+    @abc.abstractmethod
+    def events(self) -> np.ndarray:
+        """int (E, L): the higher the better, equal where models tie, -1 for models that took no part."""
+
+    @abc.abstractmethod
+    def choices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The distinct choices (S, L) that the rows are made of, and which choice (P,) is part of which row (P,)."""
+
+    @abc.abstractmethod
+    def distinct(self) -> Self:
+        """Equal rows merged, their counts added."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every count is a whole number."""
+        return bool(np.all(self.count == np.rint(self.count)))
 
 
 def concat(parts: Iterable[Same]) -> Same:
@@ -104,6 +191,12 @@ def check_kind(data: Data, kinds: tuple[str, ...], who: str, remedy: str = "") -
     wanted = " or ".join(f"{CONTENT[kind]} (jaxrank.{kind.capitalize()})" for kind in kinds)
     said = f"{who} reads {wanted}; these data are {data.content} (jaxrank.{type(data).__name__})"
     raise UnsupportedDataError(f"{said}; {remedy}" if remedy else said)
+
+
+def counted(data: Data) -> Counted:
+    """The data, where they are battles or ordered lists."""
+    check_kind(data, ("comparisons", "rankings"), "this method")
+    return cast(Counted, data)
 
 
 def frozen(array: Any, dtype: Any = None) -> np.ndarray:

@@ -8,7 +8,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, Int
 
 from jaxrank.data.event_statistics import UnitRows
-from jaxrank.data.kind import Data, check_kind
+from jaxrank.data.kind import Data, check_kind, counted
 from jaxrank.data.weights import Weights
 
 
@@ -28,13 +28,13 @@ class Orders(eqx.Module):
     @classmethod
     def of(cls, data: Data, **_: Any) -> Orders:
         check_kind(data, cls.kinds, "this method")
-        return cls.reduce(UnitRows.of(data), Weights())
+        return cls.reduce(UnitRows.of(counted(data)), Weights())
 
     @classmethod
     def rows(cls, data: Data, unit: str = "trial", **_: Any) -> UnitRows:
         """The stages of every order apart: the unit that is drawn is an order."""
         check_kind(data, cls.kinds, "this method")
-        return UnitRows.of(data)
+        return UnitRows.of(counted(data))
 
     @classmethod
     def reduce(cls, rows: UnitRows, weights: Weights) -> Orders:

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxrank.data.kind import Data, frozen, joined_notes, union
+from jaxrank.data.kind import Counted, frozen, joined_notes, union
 from jaxrank.data.names import check_names, name_list, places
 from jaxrank.errors import DataError, OptionError
 
 
 @dataclass(frozen=True, eq=False)
-class Rankings(Data):
+class Rankings(Counted):
     """Ordered lists of models, best first.
 
     ``Rankings(orders, models=None, count=None)``: every order is a list of names (or of indices, with or without
@@ -107,11 +107,6 @@ class Rankings(Data):
         out = cls.__new__(cls)
         out._hold(*fields)
         return out
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """None: an order is of no question."""
-        return ()
 
     @property
     def units(self) -> Mapping[str, float]:

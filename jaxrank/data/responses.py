@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from jaxrank.data.kind import Data, frozen, joined_notes, union
+from jaxrank.data.kind import Data, check_kind, frozen, joined_notes, union
 from jaxrank.data.names import check_names, name_list, places
 from jaxrank.data.outcomes import as_outcomes
 from jaxrank.errors import DataError
@@ -157,6 +157,42 @@ class Responses(Data):
         return (self.trials > 0).mean(axis=1)
 
     @property
+    def unit(self) -> str:
+        return "trial"
+
+    @property
+    def n_results(self) -> float:
+        return int(self.trials.sum())
+
+    @property
+    def counts_only(self) -> bool:
+        return self.outcomes is None
+
+    @property
+    def aligned(self) -> bool:
+        """Whether no cell holds trials and lacks others; a cell without any is never drawn from."""
+        n = self.trials
+        return bool(((n == 0) | (n == self.shape[2])).all())
+
+    @property
+    def size(self) -> str:
+        n = self.trials[self.trials > 0]
+        trials = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+        gaps = " (some cells missing)" if (self.trials == 0).any() else ""
+        word = "trial" if trials == "1" else "trials"
+        return f"{len(self.models)} models, {len(self.questions)} questions, {trials} {word} a cell{gaps}"
+
+    @property
+    def gaps(self) -> str:
+        tried = self.trials > 0
+        models = np.flatnonzero(~tried.all(axis=1) & (tried.any(axis=0) & ~tried).any(axis=1))
+        if len(models) == 0:
+            return ""
+        share = ", ".join(f"{self.models[i]!r} {tried[i].sum()}/{tried.shape[1]}" for i in models[:5])
+        said = "model has" if len(models) == 1 else "models have"
+        return f"{len(models)} {said} no result on some questions ({share}{', ...' if len(models) > 5 else ''})"
+
+    @property
     def units(self) -> Mapping[str, float]:
         return {"question": len(self.questions), "trial": self.shape[2]}
 
@@ -218,6 +254,12 @@ class Responses(Data):
         gaps = "" if self.complete else ", unequal trials or missing cells"
         form = "" if self.outcomes is not None else ", counts only"
         return f"Responses({n_models} models x {n_questions} questions x {n_trials} trials, {kind}{gaps}{form})"
+
+
+def responses_of(data: Data, who: str, remedy: str = "") -> Responses:
+    """The data, where they are trials, which ``who`` reads; `UnsupportedDataError` with the remedy where not."""
+    check_kind(data, (Responses.kind,), who, remedy)
+    return cast(Responses, data)
 
 
 def _labelled(R: Any) -> tuple[Any, tuple[Any, Any]]:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
-from jaxrank.data.responses import Responses
+from jaxrank.data.accepted import DataLike, as_data
+from jaxrank.data.responses import Responses, responses_of
 from jaxrank.errors import DataError, JaxrankWarning
 from jaxrank.numerics.ranks import kendall_tau
 
 LOW_ALIGNMENT = 0.65
 
 
-def greedy_alignment(R: Any, R0: Any, warn_below: float = LOW_ALIGNMENT) -> float:
+def greedy_alignment(R: DataLike, R0: DataLike, warn_below: float = LOW_ALIGNMENT) -> float:
     """tau-b between the order of the models by their sampled trials and by greedy outcomes R0, (L, M) or (L, M, D).
+
+    **R**: what `jaxrank.fit` takes; an array of two axes is (models, questions).
 
     In the published study a greedy prior helped at alignments of 0.66 to 0.77 and harmed at 0.635 [hariri2026ranking,
     table 4]; below ``warn_below`` (0.65) a warning says so. Few models make the alignment itself uncertain.
     """
-    data = R if isinstance(R, Responses) else Responses(R)
-    greedy = R0 if isinstance(R0, Responses) else Responses(R0)
+    data, greedy = (responses_of(as_data(x), "greedy_alignment") for x in (R, R0))
     if greedy.counts.shape[0] != data.counts.shape[0]:
         raise DataError(f"R0 has {greedy.counts.shape[0]} models, R has {data.counts.shape[0]}; they must be the same")
     tau = float(kendall_tau(_means(data), _means(greedy)))

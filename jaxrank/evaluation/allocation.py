@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from jaxtyping import Float, Int
 
-from jaxrank.errors import OptionError
-from jaxrank.evaluation.estimates import data_of, read, weights_size
+from jaxrank.evaluation.estimates import Evaluated, Ranked, check_several, data_of, read, weights_size
 from jaxrank.models.options import check_count
 
 
 def next_trials(
-    R: Any, budget: int, top: int | None = None, w: Any = None, R0: Any = None
+    R: Evaluated | Ranked,
+    budget: int,
+    top: int | None = None,
+    w: npt.ArrayLike | None = None,
+    R0: npt.ArrayLike | None = None,
 ) -> Int[np.ndarray, "models questions"]:
     """How many of the next ``budget`` trials each cell should get.
 
@@ -32,8 +35,7 @@ def next_trials(
     nu = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)
     weights = np.asarray(cells.stat.levels if w is None else w, float)
     n_models, n_questions = nu.shape[:2]
-    if n_models < 2:
-        raise OptionError("R has one model; there is no order to settle")
+    check_several(cells, "there is no order to settle")
     if top is not None:
         check_count("top", top, 1, n_models - 1)
     total = nu.sum(-1)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.names import model_index
-from jaxrank.evaluation.estimates import data_of, read, weights_size
+from jaxrank.evaluation.estimates import Evaluated, Ranked, check_several, data_of, read, weights_size
 from jaxrank.models.options import check_choice, check_count, check_number
 from jaxrank.numerics.separation import standardised
 
@@ -25,7 +26,7 @@ def separation(
     return standardised(gap, spread)
 
 
-def ranking_confidence(mu: Any, sigma: Any) -> Float[Array, "*batch models models"]:
+def ranking_confidence(mu: npt.ArrayLike, sigma: npt.ArrayLike) -> Float[Array, "*batch models models"]:
     """Confidence Phi(z) that the order of two models by ``mu`` is their true order; 1/2 for equal scores.
 
     ``mu`` and ``sigma`` (..., L): posterior means and standard deviations of independent normal scores.
@@ -35,7 +36,7 @@ def ranking_confidence(mu: Any, sigma: Any) -> Float[Array, "*batch models model
 
 
 def rank_with_intervals(
-    mu: Any, sigma: Any, *, level: float = 0.95, ties: Literal["leader", "adjacent"] = "leader"
+    mu: npt.ArrayLike, sigma: npt.ArrayLike, *, level: float = 0.95, ties: Literal["leader", "adjacent"] = "leader"
 ) -> Int[Array, "*batch models"]:
     """Competition ranks (1 is best) in which models that are not separated share a rank.
 
@@ -71,13 +72,19 @@ def rank_with_intervals(
     return jnp.where(unknown, 0, jnp.take_along_axis(ranks, jnp.argsort(order, axis=-1), axis=-1))
 
 
-def _floats(*arrays: Any) -> tuple[Array, ...]:
+def _floats(*arrays: npt.ArrayLike) -> tuple[Array, ...]:
     dtype = jnp.result_type(float, *map(jnp.asarray, arrays))
     return tuple(jnp.asarray(a, dtype) for a in arrays)
 
 
 def trials_needed(
-    R: Any, pair: tuple[Any, Any], *, z: float = 1.645, w: Any = None, R0: Any = None, most: int = 10**9
+    R: Evaluated | Ranked,
+    pair: tuple[int | str, int | str],
+    *,
+    z: float = 1.645,
+    w: npt.ArrayLike | None = None,
+    R0: npt.ArrayLike | None = None,
+    most: int = 10**9,
 ) -> int | None:
     """Trials of every question at which two models are separated by ``z`` in Bayes@N, if the observed rates hold.
 
@@ -95,13 +102,14 @@ def trials_needed(
     check_count("most", most)
     data = data_of(R)
     cells = read(data, R0, 1.0, weights_size(w))
+    check_several(cells, "there is no pair")
     counts = np.asarray(cells.stat.categories, float)
     n = counts.sum(-1, keepdims=True)
     uniform = np.full(counts.shape, 1 / counts.shape[-1])
     rates = np.where(n > 0, counts / np.where(n > 0, n, 1), uniform)
     prior = np.broadcast_to(np.asarray(cells.prior, float), counts.shape) + 1
     weights = np.asarray(cells.stat.levels if w is None else w, float)
-    names = getattr(data, "models", tuple(f"model {i}" for i in range(len(counts))))
+    names = cells.models or tuple(f"model {i}" for i in range(len(counts)))
     i, j = (model_index(names, m, "pair") for m in pair)
 
     direction = np.sign(np.mean((rates[i] - rates[j]) @ weights))
@@ -136,7 +144,9 @@ class Settled(NamedTuple):
     tied: Bool[Array, "*batch neighbours"]
 
 
-def stopping_rule(mu: Any, sigma: Any, *, level: float = 0.95, width: float = 0.0, top: int | None = None) -> Settled:
+def stopping_rule(
+    mu: npt.ArrayLike, sigma: npt.ArrayLike, *, level: float = 0.95, width: float = 0.0, top: int | None = None
+) -> Settled:
     """Stop when every neighbour pair is separated, or declared tied because its gap is known to be within ``width``.
 
     A pair is separated where z >= Phi^-1(level). It is tied where the two-sided interval of its gap, at that z,

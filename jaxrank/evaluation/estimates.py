@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jax.core import Tracer
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
-from jaxrank.data.responses import Responses
+from jaxrank.data.accepted import DataLike, as_data, is_array
+from jaxrank.data.kind import Data
+from jaxrank.data.responses import responses_of
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import DataError, OptionError
 from jaxrank.models.options import check_number
 from jaxrank.numerics.dirichlet import prior_counts
 from jaxrank.numerics.interval import Interval, check_level, percent
+
+AXES = (
+    "(questions, trials) of one model, or (models, questions, trials) of several: R[:, :, None] makes that of "
+    "(models, questions)"
+)
 
 
 class Estimate(eqx.Module):
@@ -46,29 +54,42 @@ class Estimate(eqx.Module):
         return f"Estimate({rows}; {percent(self.level)}, {self.kind})"
 
 
+class Ranked(Protocol):
+    """A result of ``jaxrank.fit``."""
+
+    @property
+    def data(self) -> Data: ...
+
+
+Evaluated: TypeAlias = DataLike | Counts
+"""Outcomes of one model or several: arrays (questions, trials) or (models, questions, trials), data, frames, files."""
+
+
 class Cells(eqx.Module):
     """What a metric reads: counts (L, M, C+1), prior counts of that shape or (1, M, C+1), whether R is one model."""
 
     stat: Counts
     prior: Float[Array, "models_or_one questions categories"]
     single: bool = eqx.field(static=True)
+    models: tuple[str, ...] | None = eqx.field(static=True)
     questions: tuple[str, ...] | None = eqx.field(static=True)
 
 
-def data_of(R: Any) -> Any:
+def data_of(R: Evaluated | Ranked) -> Any:
     """What a function that takes results too should read: the data of a result of ``jaxrank.fit``, else R as it is.
     NumPy and JAX arrays have a ``data`` of their own, which is neither."""
     data = getattr(R, "data", None)
-    return data if isinstance(data, Responses | Counts) else R
+    return data if isinstance(data, Data | Counts) else R
 
 
-def read(R: Any, R0: Any, strength: Any, n_categories: int | None = None) -> Cells:
-    """Counts and prior counts of R: an array (M, N) of one model or (L, M, N), `Responses`, or `Counts`.
+def read(R: Evaluated, R0: npt.ArrayLike | None, strength: Any, n_categories: int | None = None) -> Cells:
+    """Counts and prior counts of R: an array (M, N) of one model or (L, M, N), what `jaxrank.fit` takes, or `Counts`.
 
+    An array of two axes is one model here, and (models, questions) in `jaxrank.fit`.
     Traced arrays are taken as checked: whole numbers 0..C with C = n_categories - 1, -1 or NaN missing. How many
     categories they have is not known from their values, so that ``n_categories`` must say it.
     """
-    single, questions = False, None
+    single, models, questions = False, None, None
     if isinstance(R, Counts):
         stat = R
     elif isinstance(R, Tracer):
@@ -80,23 +101,27 @@ def read(R: Any, R0: Any, strength: Any, n_categories: int | None = None) -> Cel
         single = R.ndim == 2
         stat = _traced_counts(R[None] if single else R, n_categories)
     else:
-        if not isinstance(R, Responses):
-            single = (_depth(R) if isinstance(R, list | tuple) else np.ndim(R)) == 2
+        given: Any = R
+        if is_array(given):
+            n_axes = _depth(given) if isinstance(given, list | tuple) else np.ndim(given)
+            if n_axes not in (2, 3):
+                raise DataError(f"R has {n_axes} axes; it needs {AXES}")
+            single = n_axes == 2
             if single:
-                R = [R] if isinstance(R, list | tuple) else np.asanyarray(R)[None]
-            R = Responses(R)
-        questions = R.questions
-        stat = Counts.of(R)
+                given = [given] if isinstance(given, list | tuple) else np.asanyarray(given)[None]
+        data = responses_of(as_data(given, at_least=1), "an evaluation", "rank them by jaxrank.fit")
+        models, questions = data.models, data.questions
+        stat = Counts.of(data)
     missing = 0 if n_categories is None else n_categories - stat.categories.shape[-1]
     if missing < 0:
         raise OptionError(f"w has {n_categories} weights, but R has {stat.categories.shape[-1]} categories")
     if missing:
         padded = jnp.pad(stat.categories, ((0, 0), (0, 0), (0, missing)))
         stat = Counts(padded, stat.questions, jnp.pad(stat.levels, (0, missing)))
-    return Cells(stat, _prior(R0, strength, stat, single), single, questions)
+    return Cells(stat, _prior(R0, strength, stat, single), single, models, questions)
 
 
-def weights_size(w: Any) -> int | None:
+def weights_size(w: npt.ArrayLike | None) -> int | None:
     """The number of categories that weights are given for."""
     if w is None:
         return None
@@ -104,13 +129,15 @@ def weights_size(w: Any) -> int | None:
     return int(np.size(w))
 
 
-def _prior(R0: Any, strength: Any, stat: Counts, single: bool) -> Array:
+def _prior(R0: npt.ArrayLike | None, strength: Any, stat: Counts, single: bool) -> Array:
     n_models, n_questions, n_categories = stat.categories.shape
     if R0 is None:
         return jnp.zeros((1, n_questions, n_categories), stat.categories.dtype)
     check_number("strength", strength, 0, 1)
     if single and np.ndim(R0) == 3 and np.shape(R0)[0] != 1:
-        raise DataError(f"R0 has shape {np.shape(R0)}, but R is the data of one model; R0 must be (questions, D)")
+        raise DataError(
+            f"R0 has shape {np.shape(R0)}, but R is the data of one model; R0 must be (questions, D), or R {AXES}"
+        )
     counts = prior_counts(R0, n_models=n_models, n_questions=n_questions, n_categories=n_categories)
     return strength * jnp.asarray(counts, stat.categories.dtype)
 
@@ -122,9 +149,17 @@ def _traced_counts(outcomes: Array, n_categories: int) -> Counts:
     return Counts(categories, jnp.ones(outcomes.shape[1], dtype), jnp.arange(n_categories, dtype=dtype))
 
 
+def check_several(cells: Cells, what: str) -> None:
+    """`OptionError` where R holds one model and ``what`` needs several."""
+    if cells.stat.categories.shape[0] < 2:
+        raise OptionError(f"R has one model; {what}. R needs {AXES}")
+
+
 def _depth(R: Any) -> int:
     """Nesting of lists: 2 for trials of questions, 3 for those of models (ragged lists have no shape)."""
-    return 1 + _depth(R[0]) if isinstance(R, list | tuple | np.ndarray) and len(R) else 0
+    if not isinstance(R, list | tuple | np.ndarray):
+        return 0
+    return 1 + (_depth(R[0]) if len(R) else 0)
 
 
 def interval_estimate(

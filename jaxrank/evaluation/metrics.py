@@ -1,12 +1,14 @@
 """Bayes@N, avg@N and the Pass@k family, each with posterior mean, standard deviation and interval.
 
-**R** is (M, N) for one model, (L, M, N) for several (missing trials -1, NaN or masked), `Responses`, or `Counts`;
-traced arrays may be used inside ``jit`` and ``vmap``. **R0**: earlier outcomes as a prior, (M, D) shared by the models
-or (L, M, D); **strength** in [0, 1] discounts them (a power prior). **level**: probability of the interval.
-**method**: "normal" is the normal approximation clipped to the range of the metric; "exact" takes quantiles of the
-posterior itself, by the inverse Beta function for one question and by Monte Carlo (``n_draws``, ``seed``; on the host)
-for more. The two agree to about 0.01 from M = 20 questions on; they differ where M is small and a score is near the
-end of its range. **dtype**: "float32" or "float64"; by default JAX's configuration.
+**R** is (M, N) for one model, (L, M, N) for several (missing trials -1, NaN or masked), anything else that
+`jaxrank.fit` takes (`Responses`, a data frame in long form, a file of results), or `Counts`. An array of two axes is
+(questions, trials) of one model here, and (models, questions) in `jaxrank.fit`: of several models with one trial each
+give ``R[:, :, None]``. Traced arrays may be used inside ``jit`` and ``vmap``. **R0**: earlier outcomes as a prior, (M,
+D) shared by the models or (L, M, D); **strength** in [0, 1] discounts them (a power prior). **level**: probability of
+the interval. **method**: "normal" is the normal approximation clipped to the range of the metric; "exact" takes
+quantiles of the posterior itself, by the inverse Beta function for one question and by Monte Carlo (``n_draws``,
+``seed``; on the host) for more. The two agree to about 0.01 from M = 20 questions on; they differ where M is small and
+a score is near the end of its range. **dtype**: "float32" or "float64"; by default JAX's configuration.
 
 A question without trials counts with its prior mean in Bayes@N (its posterior is the prior) and is left out of the
 other metrics, whose prior means say little about a model. In the Pass@k family the success rate of a question has the
@@ -17,13 +19,14 @@ leaves it NaN and returns the posterior.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jax.core import Tracer
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from jaxrank.data.names import name_list
 from jaxrank.errors import OptionError, UndefinedScoreError, UnsupportedDataError
@@ -36,7 +39,15 @@ from jaxrank.evaluation.beta_moments import (
     threshold_weights,
     weighted_moments,
 )
-from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions, read, weights_size
+from jaxrank.evaluation.estimates import (
+    Cells,
+    Estimate,
+    Evaluated,
+    interval_estimate,
+    over_questions,
+    read,
+    weights_size,
+)
 from jaxrank.models.options import check_choice, check_count, check_number
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.dirichlet import dirichlet_moments
@@ -44,12 +55,12 @@ from jaxrank.numerics.precision import precision
 
 
 def bayes(
-    R: Any,
+    R: Evaluated,
     *,
-    w: Any = None,
-    R0: Any = None,
+    w: npt.ArrayLike | None = None,
+    R0: npt.ArrayLike | None = None,
     level: float = 0.95,
-    strength: Any = 1.0,
+    strength: float | Array = 1.0,
     method: str = "normal",
     n_draws: int = 20_000,
     seed: int = 0,
@@ -75,9 +86,9 @@ def bayes(
 
 
 def avg(
-    R: Any,
+    R: Evaluated,
     *,
-    w: Any = None,
+    w: npt.ArrayLike | None = None,
     level: float = 0.95,
     method: str = "normal",
     n_draws: int = 20_000,
@@ -98,7 +109,19 @@ def avg(
         return normal
 
 
-def pass_at_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimate:
+class TriesOptions(TypedDict, total=False):
+    """Options of the Pass@k family; see the module."""
+
+    R0: npt.ArrayLike | None
+    strength: float | Array
+    method: str
+    n_draws: int
+    seed: int
+    dtype: str | None
+    extrapolate: bool
+
+
+def pass_at_k(R: Evaluated, k: int, *, level: float = 0.95, **options: Unpack[TriesOptions]) -> Estimate:
     """Pass@k: chance that at least one of k tries succeeds [chen2021]; posterior of the mean of 1 - (1 - p_m)^k.
 
     **options**: R0, strength, method, n_draws, seed, dtype, extrapolate: see the module.
@@ -110,7 +133,7 @@ def pass_at_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimat
     return _tries(R, k, level, "any", 0, **options)
 
 
-def pass_hat_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimate:
+def pass_hat_k(R: Evaluated, k: int, *, level: float = 0.95, **options: Unpack[TriesOptions]) -> Estimate:
     """Pass^k: chance that all of k tries succeed [yao2024]; posterior of the mean of p_m^k. Options as `pass_at_k`.
 
     >>> from jaxrank import evaluation
@@ -120,27 +143,29 @@ def pass_hat_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estima
     return _tries(R, k, level, "all", 0, **options)
 
 
-def g_pass_at_k_tau(R: Any, k: int, tau: float, *, level: float = 0.95, **options: Any) -> Estimate:
+def g_pass_at_k_tau(
+    R: Evaluated, k: int, tau: float, *, level: float = 0.95, **options: Unpack[TriesOptions]
+) -> Estimate:
     """G-Pass@k_tau: chance that at least max(1, ceil(tau k)) of k tries succeed [liu2025]. Options as `pass_at_k`."""
     check_number("tau", tau, 0, 1)
     product = float(tau) * _whole(k)
     return _tries(R, k, level, "threshold", max(1, int(np.ceil(product * (1 - 4 * np.finfo(float).eps)))), **options)
 
 
-def mg_pass_at_k(R: Any, k: int, *, level: float = 0.95, **options: Any) -> Estimate:
+def mg_pass_at_k(R: Evaluated, k: int, *, level: float = 0.95, **options: Unpack[TriesOptions]) -> Estimate:
     """mG-Pass@k: 2/k sum over i = ceil(k/2)+1..k of G-Pass@k at i/k [liu2025]; 0 for k = 1. Options as `pass_at_k`."""
     return _tries(R, k, level, "excess", 0, **options)
 
 
 def _tries(
-    R: Any,
+    R: Evaluated,
     k: int,
     level: float,
     kind: str,
     needed: int,
     *,
-    R0: Any = None,
-    strength: Any = 1.0,
+    R0: npt.ArrayLike | None = None,
+    strength: float | Array = 1.0,
     method: str = "normal",
     n_draws: int = 20_000,
     seed: int = 0,
@@ -173,7 +198,7 @@ def _tries(
         return normal
 
 
-def clustered_error(R: Any, w: Any = None) -> Array:
+def clustered_error(R: Evaluated, w: npt.ArrayLike | None = None) -> Float[Array, "*models"]:
     """Standard error of the mean outcome when the questions are a sample: sd of the question means / sqrt(M).
 
     The deviations of `avg` and `bayes` are about these questions; this one is about questions like them, and is what

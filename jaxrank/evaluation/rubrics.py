@@ -88,7 +88,7 @@ def evaluate(
     signals: Signals,
     schema: str | Schema,
     *,
-    weights: Any = None,
+    weights: Sequence[float] | None = None,
     pooled: bool = True,
     level: float = 0.95,
     **options: Any,

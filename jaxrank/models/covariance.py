@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import HIGHEST, Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
@@ -23,16 +22,16 @@ from jaxrank.models.pairs.likelihoods import RaoKupperLikelihood
 
 def sandwich(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> Float[Array, "models models"]:
     """Sandwich covariance of centred scores, clustered by question. ``stat``: what was fitted, of ``data``."""
-    if not isinstance(data, Responses):
-        raise UnsupportedDataError('covariance("sandwich") clusters by question; battles have no questions')
+    if not data.questions:
+        raise UnsupportedDataError(f'covariance("sandwich") clusters by question; {data.content} have no questions')
     n_models = fit.scores.shape[-1]
     return _sandwich(ranker, _by_question(data, stat), stat, fit)[:n_models, :n_models]
 
 
-def _by_question(data: Responses, stat: Pairs) -> Pairs:
+def _by_question(data: Data, stat: Pairs) -> Pairs:
     """The pairs of each question, (M, L, L), paired in the way that gives ``stat`` as their sum."""
     n_models = len(data.models)
-    if data.outcomes is not None:
+    if not data.counts_only:
         rows = Pairs.rows(data, "question")
         wins, ties = (x.flat.reshape(-1, n_models, n_models) for x in (rows.wins, rows.ties))
         if np.allclose(wins.sum(axis=0), stat.wins, rtol=1e-4):

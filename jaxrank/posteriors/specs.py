@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.data.order_statistic import Orders
-from jaxrank.data.rankings import Rankings
 from jaxrank.data.statistics import Counts, Events, Pairs
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.pairs.likelihoods import (
@@ -38,7 +37,7 @@ def base_name(model: str) -> str:
 def name_for(name: str, data: Any) -> str:
     """The entry of `MODELS` behind an identifier: Plackett-Luce of ordered lists reads lists, with ties where they have
     some."""
-    if name not in ("plackett_luce", LISTS) or not isinstance(data, Rankings):
+    if name not in ("plackett_luce", LISTS) or data.kind != "rankings":
         return name
     return TIED_LISTS if np.any(np.asarray(data.ties) > 0) else LISTS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from jaxrank.data.accepted import DataLike
 from jaxrank.data.files import check_target, check_writable
 from jaxrank.errors import OptionError
 
@@ -30,7 +30,7 @@ def figures_folder(path: Path) -> Path:
 
 
 def report(
-    data: Any,
+    data: DataLike,
     path: str | os.PathLike[str],
     method: str | None = None,
     *,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.responses import Responses
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.study import Found
 from jaxrank.results import plots
@@ -43,7 +42,7 @@ def _data(found: Found) -> Section:
     notes = [("note", note) for note in found.data.notes]
     findings = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in found.diagnosis.findings]
     blocks: list[Any] = [Items([*notes, *findings]) if notes or findings else Text("Nothing to report.")]
-    if isinstance(found.data, Responses):
+    if found.data.questions:
         draw = lambda ax: plots.response_matrix(found.result, ax)
         blocks.append(Figure("outcomes", "Mean outcome of every model on every question", draw))
     elif len(found.data.models) <= MATRIX:

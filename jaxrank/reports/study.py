@@ -10,7 +10,6 @@ from typing import Any
 
 from jaxrank.data.accepted import as_data
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
@@ -19,7 +18,7 @@ from jaxrank.studies.agreement import FitTable, fit_all
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.diagnosis import Diagnosis, diagnose
 from jaxrank.studies.fit import fit
-from jaxrank.studies.preparation import default_method
+from jaxrank.studies.preparation import default_method, gold_method
 from jaxrank.studies.replicates import bootstrap
 
 QUICK_TRIALS = (
@@ -83,9 +82,9 @@ def study(
     if methods is not None and all_methods:
         raise OptionError("methods and all_methods exclude each other; leave one out")
     data = as_data(data)
-    trials = isinstance(data, Responses)
+    trials = bool(data.questions)
     method = method or default_method(data)
-    gold = "bayes" if trials else method
+    gold = gold_method(data) if trials else method
     missing: dict[str, str] = {}
 
     def attempt(name: str, run: Any) -> Any:
@@ -109,7 +108,7 @@ def study(
         con = None
         if not trials:
             missing["convergence"] = "convergence asks for repeated trials of questions; these data have none"
-        elif data.outcomes is None or data.shape[2] < 3:
+        elif data.counts_only or data.shape[2] < 3:
             missing["convergence"] = "convergence needs three trials or more, and which of them succeeded"
         else:
             con = attempt("convergence", lambda: convergence(data, _prefix_methods(data), n_replicates=n, **options))
@@ -120,11 +119,11 @@ def study(
 
 def _scheme(data: Data) -> str:
     """Trials where there are several of each question and their order is known, else questions; battles by battle."""
-    if isinstance(data, Responses) and (data.outcomes is None or data.shape[2] < 2):
+    if data.questions and (data.counts_only or data.shape[2] < 2):
         return "questions"
     return "trials"
 
 
-def _prefix_methods(data: Responses) -> list[str]:
+def _prefix_methods(data: Data) -> list[str]:
     """Those that are ranked after every trial at once."""
-    return ["bayes", "pass_at_k"] if data.binary else ["bayes"]
+    return ["bayes", "pass_at_k"] if data.n_categories == 2 else ["bayes"]

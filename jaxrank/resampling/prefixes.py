@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
+from jaxrank.data.kind import Counted, Data
+from jaxrank.data.responses import responses_of
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import rounding_resolution
 from jaxrank.models.ranker import Ranker
@@ -132,8 +132,9 @@ def make_prefixes(
             f"{name} runs on the host, one fit at a time, and has no convergence study over replicates and prefixes; "
             "use jaxrank.subsample(n) for a few n"
         )
-    if not isinstance(data, Responses):
+    if isinstance(data, Counted):
         return FittedPrefixes(ranker, unit_stream(data, ranker.statistic, scheme), grid)
+    data = responses_of(data, name)
     common = {"scheme": scheme, "grid": grid, "shape": data.shape}
     shared = isinstance(scheme, Trials)
     if is_tabulated(ranker, data):

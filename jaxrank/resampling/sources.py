@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.kind import Data
+from jaxrank.data.kind import Counted, Data
 from jaxrank.data.pairing import all_pairs_size
-from jaxrank.data.responses import Responses
+from jaxrank.data.responses import Responses, responses_of
 from jaxrank.data.statistics import Aligned, CountRows, Counts, Pairs, Sequence
 from jaxrank.data.weights import Weights, unit_of
 from jaxrank.errors import OptionError, UnsupportedDataError
@@ -211,8 +211,9 @@ def make_source(
         raise OptionError(
             f'{method} reads outcomes in order, and scheme {scheme} draws weights without an order; use scheme="trials"'
         )
-    if not isinstance(data, Responses):
+    if isinstance(data, Counted):
         return _units(data, statistic, scheme)
+    data = responses_of(data, method)
     scheme.check(data.shape)
     if data.outcomes is None:
         if isinstance(scheme, Independent) and _by_counts(statistic, pairing):
@@ -275,16 +276,15 @@ def _by_counts(statistic: Any, pairing: str) -> bool:
     return hasattr(statistic, "from_counts") and (statistic is not Pairs or pairing == "all")
 
 
-def _units(data: Any, statistic: Any, scheme: Scheme) -> Source:
-    unit = next(iter(data.units))
+def _units(data: Counted, statistic: Any, scheme: Scheme) -> Source:
+    unit = data.unit
     if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
         raise OptionError(
             f"{data.content} have no questions, so scheme {scheme} does not fit; "
             f'"trials" draws {unit}s with replacement'
         )
     total = data.units[unit]
-    whole = bool(np.all(data.count == np.rint(data.count)))
-    if not whole and not isinstance(scheme, Bayesian | Models):
+    if not data.whole and not isinstance(scheme, Bayesian | Models):
         raise OptionError(f'scheme {scheme} draws whole {unit}s, but count holds fractions; use scheme="bayesian"')
     if isinstance(scheme, Subsample) and not 1 <= scheme.n <= total:
         raise OptionError(f"subsample(n={scheme.n}): n must be between 1 and the number of {unit}s, {total:g}")
@@ -301,10 +301,17 @@ def _units(data: Any, statistic: Any, scheme: Scheme) -> Source:
     )
 
 
-def unit_stream(data: Any, statistic: Any, scheme: Scheme) -> UnitStream:
+def make_stream(data: Data, ranker: Ranker, scheme: Scheme, pairing: str, method: str) -> Source:
+    """The source of results that come one after the other: trials of all models, or battles or ordered lists."""
+    if isinstance(data, Counted):
+        return unit_stream(data, ranker.statistic, scheme)
+    return make_source(data, ranker, scheme, pairing, method)
+
+
+def unit_stream(data: Counted, statistic: Any, scheme: Scheme) -> UnitStream:
     """The source of battles or ordered lists that come one after the other; `OptionError` for fractional counts."""
-    unit = next(iter(data.units))
-    if not np.all(data.count == np.rint(data.count)):
+    unit = data.unit
+    if not data.whole:
         raise OptionError(f"count holds fractions; {unit}s that come one after the other must be whole")
     distinct = data.distinct()
     copies = np.repeat(np.arange(len(distinct.count)), np.rint(distinct.count).astype(int))
@@ -321,7 +328,7 @@ def unit_stream(data: Any, statistic: Any, scheme: Scheme) -> UnitStream:
     )
 
 
-def _unit_rows(data: Data, distinct: Data, statistic: Any) -> Any:
+def _unit_rows(data: Counted, distinct: Counted, statistic: Any) -> Any:
     if statistic is not Sequence:
         return statistic.rows(distinct)
     statistic.of(data)  # raises where the order is not known

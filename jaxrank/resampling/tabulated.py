@@ -57,13 +57,9 @@ class TabulatedReplication(Work):
 
 def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array) -> TabulatedReplication | None:
     """The short way for a method and scheme where there is one, else None."""
-    if not isinstance(data, Responses) or not isinstance(scheme, Trials | Subsample):
+    if not isinstance(scheme, Trials | Subsample) or not is_tabulated(ranker, data) or data.n_categories > 2:
         return None
-    if (
-        not data.binary
-        or not is_tabulated(ranker, data)
-        or (isinstance(scheme, Subsample) and scheme.n > data.shape[2])
-    ):
+    if isinstance(scheme, Subsample) and scheme.n > data.shape[2]:
         return None
     dtype = jnp.zeros(()).dtype
     n = scheme.n if isinstance(scheme, Subsample) else data.shape[2]

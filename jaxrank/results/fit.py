@@ -15,7 +15,6 @@ import numpy as np
 from jaxrank.data.accepted import Seed
 from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.covariance import sandwich
@@ -247,17 +246,7 @@ class Result(RankedModels):
 
 def coverage_note(data: Data, ranker: Ranker) -> str:
     """A sentence where models were not tried on the same questions, with what the method makes of it; else empty."""
-    if not isinstance(data, Responses) or ranker.statistic not in (Counts, Ballots):
-        return ""
-    tried = data.trials > 0
-    gaps = np.flatnonzero(~tried.all(axis=1) & (tried.any(axis=0) & ~tried).any(axis=1))
-    if len(gaps) == 0:
-        return ""
-    share = ", ".join(f"{data.models[i]!r} {tried[i].sum()}/{tried.shape[1]}" for i in gaps[:5])
-    return (
-        f"{len(gaps)} {'model has' if len(gaps) == 1 else 'models have'} no result on some questions "
-        f"({share}{', ...' if len(gaps) > 5 else ''}); {ranker.gaps}"
-    )
+    return f"{data.gaps}; {ranker.gaps}" if ranker.statistic in (Counts, Ballots) and data.gaps else ""
 
 
 _ranks = jax.jit(rank_scores, static_argnums=1)

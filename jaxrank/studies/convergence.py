@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
 from jaxrank.models.options import check_count, check_flag, check_number, shown
@@ -26,7 +25,7 @@ from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
 from jaxrank.results.fit import Result
 from jaxrank.studies.fit import as_key
-from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
+from jaxrank.studies.preparation import check_pairing, default_method, gold_method, named_methods, prepare, priors_for
 from jaxrank.studies.replicates import near, number_of_replicates, whole_fit
 
 GRID = 64
@@ -77,10 +76,10 @@ def convergence(
     with precision(dtype):  # refused here where it is wrong, also for methods that run in float64 anyway
         data, scheme = as_data(data), as_scheme(scheme)
     named = named_methods(_usual(data) if methods is None else methods)
-    priors, n_trials = priors_for(named, R0), _length(data)
+    priors, n_trials = priors_for(named, R0), data.shape[2]
     check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
     _check_scheme(data, scheme, n_trials)
-    points = _check_grid(grid, n_trials, isinstance(data, Responses))
+    points = _check_grid(grid, n_trials, bool(data.questions))
     n = number_of_replicates(data, Trials(), n_replicates)
     if checkpoint is not None:
         check_folder(checkpoint)
@@ -131,12 +130,7 @@ def convergence(
 def _usual(data: Data) -> list[str]:
     """Methods that are ranked after every trial at once, or the default of the kind."""
     usual = [default_method(data)]
-    return [*usual, "pass_at_k"] if isinstance(data, Responses) and data.binary else usual
-
-
-def _length(data: Data) -> int:
-    """How many trials, battles or ordered lists come one after the other."""
-    return data.shape[2] if isinstance(data, Responses) else round(next(iter(data.units.values())))
+    return [*usual, "pass_at_k"] if data.questions and data.n_categories == 2 else usual
 
 
 def _reference_ranks(data: Data, reference: str | npt.ArrayLike, pairing: str) -> np.ndarray:
@@ -145,7 +139,7 @@ def _reference_ranks(data: Data, reference: str | npt.ArrayLike, pairing: str) -
         if isinstance(reference, str):
             if reference != "gold":
                 raise OptionError(f'reference={reference!r}; it must be "gold", "self" or scores, one for each model')
-            name = "bayes" if isinstance(data, Responses) else default_method(data)
+            name = gold_method(data)
             return _ranks_of_all(whole_fit(data, make(name), name, pairing, as_key(0)))
         check_number("reference", reference, ndim=1, length=len(data.models))
         return np.asarray(rank_scores(np.asarray(reference, float)))
@@ -158,18 +152,17 @@ def _ranks_of_all(whole: Result) -> np.ndarray:
 
 
 def _check_scheme(data: Data, scheme: Scheme, n_trials: int) -> None:
-    if isinstance(data, Responses) and data.outcomes is None:
+    if data.counts_only:
         raise UnsupportedDataError(
             "convergence studies need to know which trial succeeded; these results are counts only: use "
             'jaxrank.bootstrap with scheme="independent" or "questions"'
         )
-    fits = isinstance(data, Responses) or isinstance(scheme, Trials | Subsample)
+    fits = data.questions or isinstance(scheme, Trials | Subsample)
     if not scheme.prefixes or not fits:
         raise OptionError(f'scheme {scheme} does not draw one trial after the other of {data.content}; use "trials"')
     if isinstance(scheme, Subsample) and scheme.n != n_trials:
         raise OptionError(f"a convergence study without replacement orders all trials: use subsample({n_trials})")
-    if isinstance(data, Responses):
-        scheme.check(data.shape)
+    scheme.check(data.shape)
 
 
 def _check_grid(grid: Sequence[int] | None, n_trials: int, every: bool) -> tuple[int, ...]:

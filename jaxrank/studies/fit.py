@@ -18,7 +18,6 @@ import numpy.typing as npt
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.data.kind import Data
 from jaxrank.data.placement import spread
-from jaxrank.data.responses import Responses
 from jaxrank.errors import (
     ConvergenceError,
     JaxrankError,
@@ -103,8 +102,7 @@ def digits(data: Data, dtype: str | None) -> str | None:
     """The precision of a single fit: as asked, else float64 on a CPU for more results than float32 can tell apart."""
     if dtype is not None or jax.default_backend() != "cpu":
         return dtype
-    n_results = data.trials.sum() if isinstance(data, Responses) else max(data.units.values())
-    return "float64" if n_results > _SINGLE else None
+    return "float64" if data.n_results > _SINGLE else None
 
 
 def raise_failure(result: Result) -> None:

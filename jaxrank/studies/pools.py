@@ -26,11 +26,11 @@ from jaxrank.resampling.checkpoint import folder_of
 from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate
 from jaxrank.resampling.schemes import Models, Subsample
-from jaxrank.resampling.sources import make_source, unit_stream
+from jaxrank.resampling.sources import make_stream
 from jaxrank.resampling.work import block_size, concatenate
 from jaxrank.results.pools import Pools, PoolWork
 from jaxrank.studies.fit import as_key, read_statistic
-from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
+from jaxrank.studies.preparation import check_pairing, default_method, gold_method, named_methods, prepare, priors_for
 from jaxrank.studies.replicates import whole_fit
 
 MOST_ORDERS = 2000
@@ -67,7 +67,7 @@ def model_pools(
     _check_data(data)
     Models(size).check((len(data.models), 1, 1))
     if methods is None:
-        methods = ["bayes", "avg"] if isinstance(data, Responses) else default_method(data)
+        methods = ["bayes", "avg"] if data.questions else default_method(data)
     named = named_methods(methods)
     priors = priors_for(named, R0)
     check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
@@ -93,7 +93,7 @@ def model_pools(
 
 
 def _check_data(data: Data) -> None:
-    if data.kind == "comparisons" or (isinstance(data, Responses) and data.outcomes is None):
+    if data.kind == "comparisons" or data.counts_only:
         what = "a battle orders two models only" if data.kind == "comparisons" else "counts do not say which succeeded"
         raise UnsupportedDataError(
             f"pools of models are ranked from single trials or ordered lists, and {what}; use jaxrank.bootstrap"
@@ -108,7 +108,7 @@ def _check_data(data: Data) -> None:
 
 
 def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: Any) -> PoolWork:
-    target = "bayes" if isinstance(data, Responses) else default_method(data)
+    target = gold_method(data)
     gold = np.asarray(whole_fit(data, make(target), target, pairing, key).scores)
     single = _single(data, ranker, name, pairing)
     lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(single)) * size // len(data.models)
@@ -125,21 +125,18 @@ def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: A
 
 def _single(data: Data, ranker: Ranker, name: str, pairing: str) -> Any:
     """The statistics of single trials or ordered lists, stacked (N, ...)."""
-    if isinstance(data, Responses):
-        source, n = make_source(data, ranker, Subsample(1), pairing, name), data.shape[2]
-    else:
-        source = unit_stream(data, ranker.statistic, Subsample(1))
-        n = source.shape[2]
-        if n > MOST_ORDERS:
-            raise OptionError(
-                f"every one of {n} ordered lists would be ranked in every pool, and at most {MOST_ORDERS} are; "
-                "take some of them, data.select(orders=...)"
-            )
+    n = data.shape[2]
+    if not data.questions and n > MOST_ORDERS:
+        raise OptionError(
+            f"every one of {n} ordered lists would be ranked in every pool, and at most {MOST_ORDERS} are; "
+            "take some of them, data.select(orders=...)"
+        )
+    source = make_stream(data, ranker, Subsample(1), pairing, name)
     single = jax.jit(jax.vmap(lambda b: source(jax.random.key(0), b, None)[0]))(jnp.arange(n))
     if isinstance(single, Events | Orders):
         weights, outcomes = _own(single.weights, single.outcomes)
         return dataclasses.replace(single, outcomes=jnp.where(weights[:, :, None] > 0, outcomes, -1), weights=weights)
-    if isinstance(single, Ballots) and not isinstance(data, Responses):
+    if isinstance(single, Ballots) and not data.questions:
         by_voter: list[Any] = [
             x if x is None else jnp.swapaxes(x, 1, 2) for x in (single.grades, single.listed, single.below)
         ]

@@ -16,7 +16,6 @@ from jax.flatten_util import ravel_pytree
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts, Pairs
 from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
 from jaxrank.models.likelihood import covariance, maximise
@@ -174,7 +173,7 @@ class _Job(NamedTuple):
 def _prepare(data: Data, kind: str, priors: Priors | None, hierarchical: bool, pairing: str) -> _Job:
     spec = MODELS[kind]
     priors = {} if priors is None else dict(priors) if isinstance(priors, Mapping) else {"theta": priors}
-    if spec.item_depth and isinstance(data, Responses) and not data.binary:
+    if spec.item_depth and data.n_categories > 2:
         raise UnsupportedDataError(f"{kind} needs outcomes 0 and 1; R has {data.n_categories} categories")
     argument = spec.read(spec.statistic.of(data, pairing=pairing))
     evidence = spec.family.observe(argument)

@@ -11,7 +11,6 @@ import numpy as np
 
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.readers import from_frame
-from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods import catalogue
@@ -47,6 +46,11 @@ def method_name(method: str | Ranker) -> str:
 def default_method(data: Data) -> str:
     """The identifier that ranks these data where no method is named."""
     return DEFAULT[data.kind]
+
+
+def gold_method(data: Data) -> str:
+    """The identifier whose ranking of the whole data studies compare others with: Bayes@N where there are trials."""
+    return "bayes" if data.questions else default_method(data)
 
 
 def named_methods(methods: Any) -> dict[str, str | Ranker]:
@@ -109,7 +113,7 @@ def check_pairing(rankers: Mapping[str, Ranker], data: Data, pairing: str) -> No
     check_choice("pairing", pairing, PAIRINGS)
     if pairing == "aligned":
         return
-    if not isinstance(data, Responses):
+    if not data.questions:
         raise OptionError(f"pairing={pairing!r} is about trials of questions; {data.content} have none, leave it out")
     if rankers and not any(ranker.statistic is Pairs for ranker in rankers.values()):
         names = ", ".join(list(rankers)[:5])
@@ -141,7 +145,7 @@ def prepare(method: str | Ranker, data: Data, R0: Any, options: Mapping[str, Any
     """The ranker, after it was checked that it can read the data. ``R0`` is used, or refused by name."""
     ranker = ranker_for(method, data, options)
     name = method_name(method)
-    if ranker.binary and isinstance(data, Responses) and not data.binary:
+    if ranker.binary and data.n_categories > 2:
         raise UnsupportedDataError(
             f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
             "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"

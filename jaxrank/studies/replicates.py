@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_choice, check_count
 from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
@@ -22,7 +21,6 @@ from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.tabulated import tabulated_replication
 from jaxrank.resampling.tally import Tally
-from jaxrank.resampling.uneven import is_uneven
 from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.results.fit import Result
 from jaxrank.results.replicates import Replicates, Summary, centre_of
@@ -186,17 +184,13 @@ def near(ranker: Ranker, whole: Result) -> Ranker:
 
 def number_of_replicates(data: Data, scheme: Scheme, n_replicates: int) -> int:
     check_count("n_replicates", n_replicates)
-    if not isinstance(data, Responses):
-        return int(n_replicates)
-    every = None if is_uneven(data.outcomes) else scheme.exhaustive(data.shape)
+    every = scheme.exhaustive(data.shape) if data.aligned else None
     return every or int(n_replicates)
 
 
 def unit_of(data: Data, scheme: Scheme) -> str:
     """What a replicate draws again, in a word; a "trial" of battles is a battle, and of ordered lists an order."""
-    if scheme.unit == "trials" and not isinstance(data, Responses):
-        return f"{next(iter(data.units))}s"
-    return scheme.unit
+    return f"{data.unit}s" if scheme.unit == "trials" else scheme.unit
 
 
 def check_prior(ranker: Ranker, R0: npt.ArrayLike | None, scheme: Scheme, name: str) -> None:

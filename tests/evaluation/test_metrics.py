@@ -11,7 +11,7 @@ from scipy import integrate, stats
 import jaxrank as jr
 from jaxrank import evaluation as ev
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import DataError, OptionError, UndefinedScoreError, UnsupportedDataError
+from jaxrank.errors import DataError, JaxrankError, OptionError, UndefinedScoreError, UnsupportedDataError
 from jaxrank.evaluation import exact
 from jaxrank.evaluation.beta_moments import (
     Polynomial,
@@ -266,3 +266,32 @@ def test_counts_with_multiplicity_of_questions():
 def test_bad_arguments(call, error, words):
     with pytest.raises(error, match=words):
         call(np.random.default_rng(7).integers(0, 2, (3, 4, 5)))
+
+
+def test_whatever_fit_takes(tmp_path):
+    """interface: ``evaluation.bayes("results.csv")`` failed; frames and files are read, battles refused."""
+    R = np.random.default_rng(3).integers(0, 2, (2, 3, 4))
+    rows = [(f"m{i}", f"q{m}", n, int(R[i, m, n])) for i, m, n in np.ndindex(R.shape)]
+    frame = dict(zip(("model", "question", "trial", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join([",".join(frame), *(",".join(map(str, row)) for row in rows)]))
+    want = ev.bayes(R).mean
+    for given in (frame, path, str(path), [path], jr.Responses(R), R.tolist()):
+        np.testing.assert_array_equal(ev.bayes(given).mean, want)
+        assert ev.next_trials(given, 6).shape == (2, 3)
+        np.testing.assert_allclose(ev.greedy_alignment(given, R), 1, atol=1e-6)
+    assert ev.trials_needed(path, ("m0", "m1")) == ev.trials_needed(R, (0, 1))
+    battles = jr.Comparisons(["ada"], ["bob"], [1])
+    for call in (ev.bayes, ev.avg, ev.clustered_error, lambda R: ev.pass_at_k(R, 1), lambda R: ev.next_trials(R, 1)):
+        with pytest.raises(UnsupportedDataError, match=r"battles .*jaxrank\.fit"):
+            call(battles)
+
+
+def test_two_axes_are_one_model_and_messages_say_so():
+    R = np.random.default_rng(3).integers(0, 2, (3, 4))
+    assert ev.bayes(R).mean.shape == () and ev.bayes(R[:, :, None]).mean.shape == (3,)
+    for call in (lambda: ev.next_trials(R, 4), lambda: ev.trials_needed(R, (0, 1)), lambda: ev.bayes(R[0])):
+        with pytest.raises(JaxrankError, match=r"\(questions, trials\) of one model.*R\[:, :, None\]"):
+            call()
+    ragged = [[[], [1, 0]], [[1], [0]]]  # the first cell is empty: three axes nevertheless
+    np.testing.assert_array_equal(ev.bayes(ragged).mean, ev.bayes(jr.Responses(ragged)).mean)

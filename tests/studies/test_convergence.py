@@ -185,7 +185,7 @@ def test_references() -> None:
     np.testing.assert_array_equal(given.converged_at("pass_at_k"), gold.converged_at("pass_at_k"))
     with pytest.raises(OptionError, match='"gold", "self"'):
         convergence(R, "avg", n_replicates=10, reference="silver")
-    with pytest.raises(OptionError, match="4 finite scores"):
+    with pytest.raises(OptionError, match="4 numbers"):
         convergence(R, "avg", n_replicates=10, reference=[1.0, 2.0])
 
 
@@ -236,8 +236,8 @@ def test_refusals() -> None:
         convergence(R, "avg", n_replicates=10, scheme="subsample(3)")
     with pytest.raises(UnsupportedDataError, match="counts only"):
         convergence(Responses.from_counts(R.sum(2), 7), "avg", n_replicates=10)
-    with pytest.raises(UnsupportedDataError, match="battles have none"):
-        convergence(jr.Comparisons([0, 1], [1, 0], [1, 1]), "bradley_terry", n_replicates=10)
+    with pytest.raises(OptionError, match=r"of battles; use \"trials\""):
+        convergence(jr.Comparisons([0, 1], [1, 0], [1, 1]), "bradley_terry_map", n_replicates=10, scheme="independent")
     with pytest.raises(OptionError, match="grid"):
         convergence(R, "avg", n_replicates=10, grid=[0, 3])
     con = convergence(R, "avg", n_replicates=10, tau=False)

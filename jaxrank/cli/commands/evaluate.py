@@ -17,8 +17,8 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.tables import Bars, Table
-from jaxrank.data.responses import Responses
-from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.data.responses import responses_of
+from jaxrank.errors import OptionError
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "bayes": (),
@@ -49,10 +49,7 @@ def evaluate(
     from jaxrank.cli.prior import read_prior
 
     check_output("--output", output)
-    if not isinstance(data, Responses):
-        raise UnsupportedDataError(
-            f"evaluate measures repeated trials of questions; these data are {data.content}: rank them by jaxrank fit"
-        )
+    data = responses_of(data, "evaluate", "rank them by jaxrank fit")
     arguments = _arguments(method, parse_options(settings))
     options: dict[str, Any] = {"level": level, "method": "exact" if exact else "normal"}
     if prior_file is not None:

@@ -7,7 +7,6 @@ from functools import singledispatch
 from typing import Any
 
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
@@ -59,17 +58,7 @@ def size_of(source: Any) -> str:
 
 @size_of.register
 def _(source: Data) -> str:
-    amounts = [f"{n:,.0f} {unit}{'s' if n != 1 else ''}" for unit, n in source.units.items()]
-    return ", ".join([f"{len(source.models)} models", *amounts])
-
-
-@size_of.register
-def _(source: Responses) -> str:
-    n = source.trials[source.trials > 0]
-    trials = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
-    gaps = " (some cells missing)" if (source.trials == 0).any() else ""
-    word = "trial" if trials == "1" else "trials"
-    return f"{len(source.models)} models, {len(source.questions)} questions, {trials} {word} a cell{gaps}"
+    return source.size
 
 
 @size_of.register

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.kind import Data
-from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
 from jaxrank.results.plots.canvas import DIVERGING, SEQUENTIAL, result_of, write_caption
@@ -63,8 +62,7 @@ def _totals(data: Any) -> tuple[np.ndarray, np.ndarray]:
     """Wins (L, L) and ties (L, L) of every pair."""
     if not isinstance(data, Data):
         raise OptionError(f"a win matrix is drawn from data or a result on them, not from {type(data).__name__}")
-    pairing = "all" if isinstance(data, Responses) and data.outcomes is None else "aligned"
-    pairs = data.statistic(Pairs, pairing)
+    pairs = data.statistic(Pairs, data.pairing)
     wins, ties = np.array(pairs.wins, float), np.array(pairs.ties, float)
     np.fill_diagonal(wins, 0)
     np.fill_diagonal(ties, 0)

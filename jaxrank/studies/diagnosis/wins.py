@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.data.responses import Responses
+from jaxrank.data.kind import Data
 from jaxrank.data.statistics import Pairs
 from jaxrank.numerics.graph import component_labels, reachability, strong_components
 from jaxrank.studies.diagnosis.finding import PAIRED_ML, PROBLEM, Finding, few, pick
 
 
-def findings_of_wins(data: Any) -> list[Finding]:
+def findings_of_wins(data: Data) -> list[Finding]:
     """Separation and disconnected groups of the graph in which an edge leads from a model to one that it beat."""
     if len(data.models) < 2:
         return []
-    pairing = "all" if isinstance(data, Responses) and data.outcomes is None else "aligned"
-    pairs = Pairs.of(data, pairing=pairing)
+    pairs = data.statistic(Pairs, data.pairing)
     wins, ties = np.asarray(pairs.wins) > 0, np.asarray(pairs.ties) > 0
     groups = _components(wins | wins.T)
     findings = []
