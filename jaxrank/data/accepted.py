@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
 from jaxrank.data.kind import Data
-from jaxrank.data.readers import from_frame, is_frame, read
+from jaxrank.data.readers import Frame, from_frame, is_frame, read
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError
-
-
-class Frame(Protocol):
-    """A data frame of any library."""
-
-    @property
-    def columns(self) -> Any: ...
-
 
 DataLike: TypeAlias = Data | npt.ArrayLike | Frame | Mapping[str, Any] | os.PathLike[str]
 """Data, or what they are made of: an array (L, M) or (L, M, N), nested lists, a data frame, or a file of results."""
@@ -62,8 +54,9 @@ def _made(data: DataLike) -> Data:
         return read(paths)
     if is_array(data):
         return Responses(data)
+    frame: Any = data
     try:
-        return from_frame(data)
+        return from_frame(frame)
     except DataError as error:
         if "=..." not in str(error):
             raise

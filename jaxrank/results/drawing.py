@@ -21,12 +21,13 @@ def register(of: type, kinds: Mapping[str, Drawer]) -> None:
 
 def kinds_of(of: type) -> Mapping[str, Drawer]:
     """The plots of a class, by kind: its own or those of the nearest class that it comes from."""
-    return next((KINDS[ancestor] for ancestor in of.__mro__ if ancestor in KINDS), {})
+    none: Mapping[str, Drawer] = {}
+    return next((KINDS[ancestor] for ancestor in of.__mro__ if ancestor in KINDS), none)
 
 
 def draw(source: Any, kind: str | None, ax: Any, options: Mapping[str, Any]) -> Any:
     """The plot ``kind`` (None: the default) of a source. `OptionError` names the kinds that there are."""
-    kinds = kinds_of(type(source))
+    kinds = kinds_of(source.__class__)
     name = next(iter(kinds), "") if kind is None else kind
     if name not in kinds:
         there = f"the plots {', '.join(map(repr, kinds))}" if kinds else "no plots"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal, cast
 
-import jax
 import numpy as np
 import numpy.typing as npt
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
+from jaxrank.data.device import real
 from jaxrank.data.kind import Data
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
@@ -91,8 +91,8 @@ def convergence(
     for label, method in named.items():
         ranker = prepare(method, data, priors[label], {})
         exact = is_tabulated(ranker, data)
-        wide[label] = exact or (jax.config.read("jax_enable_x64") if dtype is None else np.dtype(dtype) == np.float64)
         with precision("float64" if exact else dtype):
+            wide[label] = real() == np.float64
             if own or not exact:
                 whole = whole_fit(data, ranker, label, pairing, as_key(seed))
                 target = _ranks_of_all(whole) if own else target
@@ -165,14 +165,14 @@ def _check_scheme(data: Data, scheme: Scheme, n_trials: int) -> None:
     scheme.check(data.shape)
 
 
-def _check_grid(grid: Sequence[int] | None, n_trials: int, every: bool) -> tuple[int, ...]:
+def _check_grid(grid: Any, n_trials: int, every: bool) -> tuple[int, ...]:
     if grid is None:
         if every or n_trials <= GRID:
             return tuple(range(1, n_trials + 1))
         return tuple(np.unique(np.rint(np.geomspace(1, n_trials, GRID)).astype(int)).tolist())
     if isinstance(grid, str | bytes) or not isinstance(grid, Iterable):
         raise OptionError(f"grid={shown(grid)}; it must be a list of numbers of trials from 1 to {n_trials}")
-    points = list(grid)
+    points = list(cast("Iterable[Any]", grid))
     for n in points:
         check_count("grid: a number of trials", n, 1, n_trials)
     return tuple(sorted({*map(int, points), n_trials}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,13 @@ from jaxrank.data.readers.columns import Column, code, code_arrow, listed
 from jaxrank.data.readers.tables import Options
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError
+
+
+class Frame(Protocol):
+    """A data frame of any library."""
+
+    @property
+    def columns(self) -> Any: ...
 
 
 def is_frame(data: Any) -> bool:
@@ -26,7 +33,7 @@ def is_frame(data: Any) -> bool:
 
 
 def from_frame(
-    frame: Any,
+    frame: Frame | Mapping[str, Any],
     *,
     model: str | None = None,
     question: str | None = None,
