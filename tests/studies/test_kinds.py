@@ -81,9 +81,16 @@ REFUSALS = (
     "use", "leave", "make", "needs", "choose", "instead", "take", "turn", "pass", "must", "exclude", "have no",
 )  # fmt: skip
 FOUND: dict[tuple[str, str], str] = {}
+COMPILING = {
+    "convergence", "model_pools", "tiers", "bootstrap", "subsample", "posterior", "summary", "bootstrap bayesian",
+    "fit bradley_terry_luce_map",
+}  # fmt: skip
+"""Calls that compile for every kind of data, more than 5 s each (convergence 68 s, pools 37 s, on a busy machine)."""
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "call", [pytest.param(call, marks=pytest.mark.slow) if call in COMPILING else call for call in CALLS]
+)
 def test_a_call_works_or_names_a_remedy(call, tmp_path):
     """interface 16, 18, 24, 28; numerics 14."""
     other = []
