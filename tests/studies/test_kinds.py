@@ -1,6 +1,6 @@
 """Every public call on every kind of data: it works, or says in a sentence what to do instead; nothing else.
 
-One table for all: a row a call, a column a kind of data. What became of each cell is printed at the end (``-s``).
+One table for all: a row a call, a column a kind of data.
 """
 
 from __future__ import annotations
@@ -80,9 +80,13 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 REFUSALS = (
     "use", "leave", "make", "needs", "choose", "instead", "take", "turn", "pass", "must", "exclude", "have no",
 )  # fmt: skip
-FOUND: dict[tuple[str, str], str] = {}
+WORKS_ON_ALL = {"fit", "fit bradley_terry_map", "diagnose", "summary", "compare"}
+"""The calls that anyone tries first; but for counts alone, which say nothing of pairs by index."""
+NOT_OF_LISTS = {
+    "fit avg", "fit rasch_map", "fit dynamic_irt_state_space", "fit pairing", "fit R0", "bootstrap questions",
+}  # fmt: skip
 COMPILING = {
-    "convergence", "model_pools", "tiers", "bootstrap", "subsample", "posterior", "summary", "bootstrap bayesian",
+    "convergence", "model_pools", "tiers", "bootstrap", "subsample", "posterior", "bootstrap bayesian",
     "fit bradley_terry_luce_map",
 }  # fmt: skip
 """Calls that compile for every kind of data, more than 5 s each (convergence 68 s, pools 37 s, on a busy machine)."""
@@ -93,7 +97,7 @@ COMPILING = {
 )
 def test_a_call_works_or_names_a_remedy(call, tmp_path):
     """interface 16, 18, 24, 28; numerics 14."""
-    other = []
+    found, other = {}, []
     for kind, make in DATA.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", JaxrankWarning)
@@ -101,38 +105,20 @@ def test_a_call_works_or_names_a_remedy(call, tmp_path):
                 CALLS[call](make(tmp_path))
             except JaxrankError as error:
                 said = str(error)
-                FOUND[call, kind] = "refuses"
+                found[kind] = "refuses"
                 if "\n" in said or not any(word in said for word in REFUSALS):
-                    FOUND[call, kind] = "other"
+                    found[kind] = "other"
                     other.append(f"{kind}: no remedy in {said!r}")
             except Exception as error:
-                FOUND[call, kind] = "other"
+                found[kind] = "other"
                 other.append(f"{kind}: {type(error).__name__}: {error}")
             else:
-                FOUND[call, kind] = "works"
+                found[kind] = "works"
     assert not other, "\n".join(other)
-
-
-WORKS_ON_ALL = (
-    "fit", "fit bradley_terry_map", "diagnose", "summary", "compare",
-)  # fmt: skip
-"""But for counts alone, which say nothing of pairs by index."""
-
-
-def test_the_table(capsys):
-    """Prints it; the calls that anyone tries first work on every kind."""
-    if len(FOUND) < len(CALLS) * len(DATA):
-        pytest.skip("counts the cells of the tests before, where all of them ran")
-    n = {word: sum(found == word for found in FOUND.values()) for word in ("works", "refuses", "other")}
-    with capsys.disabled():
-        print(f"\n{len(FOUND)} cells: {n['works']} work, {n['refuses']} refuse, {n['other']} other")
-    assert n["other"] == 0
-    for call in WORKS_ON_ALL:
-        assert all(FOUND[call, kind] == "works" for kind in DATA if kind != "counts"), call
-    lists = [call for call in CALLS if FOUND[call, "lists"] == "refuses"]
-    assert set(lists) <= {
-        "fit avg", "fit rasch_map", "fit dynamic_irt_state_space", "fit pairing", "fit R0", "bootstrap questions",
-    }  # fmt: skip
+    refusing = {kind for kind in found if found[kind] == "refuses"}
+    if call in WORKS_ON_ALL:
+        assert refusing <= {"counts"}
+    assert "lists" not in refusing or call in NOT_OF_LISTS
 
 
 def test_plackett_luce_is_one_likelihood_of_lists():
