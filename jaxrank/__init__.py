@@ -12,6 +12,7 @@ from jaxrank.evaluation import judges, scaling
 from jaxrank.methods.catalogue import catalogue, entries
 from jaxrank.models import priors
 from jaxrank.models.fit import Fit
+from jaxrank.numerics import solvers
 from jaxrank.numerics.interval import Interval
 from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
 from jaxrank.numerics.separation import Superiority
@@ -83,6 +84,7 @@ __all__ = [
     "read",
     "report",
     "scaling",
+    "solvers",
     "spearman",
     "subsample",
     "tiers",

@@ -22,6 +22,7 @@ from jaxrank.models.setwise.fit import (
 )
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
+from jaxrank.numerics.solve.solver import Solver
 
 
 class BradleyTerryLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
@@ -33,7 +34,8 @@ class BradleyTerryLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
     **Reads** events; a model that took no part in an event is in neither set. Events with U or V empty say nothing.
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
-    ``solver``: Newton.
+    ``solver``: one of `jaxrank.solvers`,
+    default Newton.
     **Params** ``theta``; ``log_likelihood`` (composite, without the prior).
     **Standard errors** the sandwich of event scores, since the winners of one event share its losers.
     **Status** ``NO_FINITE_OPTIMUM`` where the graph with an edge from i to j when i was chosen over j is not strongly
@@ -46,7 +48,7 @@ class BradleyTerryLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
     statistic: ClassVar[type] = Events
     binary: ClassVar[bool] = True
     prior: Prior = part(Flat(), Prior, as_prior)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     def problem(self, stat: Events) -> tuple[LuceLikelihood, Choices]:
         return LuceLikelihood(), choices(stat.outcomes, stat.weights)
@@ -91,7 +93,7 @@ class DavidsonLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
     binary: ClassVar[bool] = True
     prior: Prior = part(Flat(), Prior, as_prior)
     max_tied: int | None = count(None)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     def problem(self, stat: Events) -> tuple[DavidsonLuceLikelihood, SetTotals]:
         n_orders = self._orders(stat)

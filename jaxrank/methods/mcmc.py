@@ -106,9 +106,8 @@ def _compiled(n_models: int, n_warmup: int, n_samples: int) -> Any:
 
 @jax.jit
 def _mode(wins: Any, variance: Any) -> Any:
-    everyone = jnp.ones(wins.shape, bool)
     stat = Pairs(wins, jnp.zeros_like(wins))
-    return maximise(BradleyTerryLikelihood(), Gaussian(0.0, variance), Newton(), stat, everyone, True).params
+    return maximise(BradleyTerryLikelihood(), Gaussian(0.0, variance), Newton(), stat, True).params
 
 
 def _canonical(wins: np.ndarray, mode: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import Flat, Prior, as_prior
 from jaxrank.models.ranker import ChecksData, Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.newton import Newton
+from jaxrank.numerics.solve.solver import Solver
 
 
 class BradleyTerry(Ranker, PairedModel, LeavesUnread):
@@ -31,7 +32,8 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     default none.  ``separation``: what scores are where no finite optimum exists: "raise" (default; NaN in a batch),
     "nan", or "extend" (strong components in their order of dominance, maximum likelihood inside each; distances between
     components are then arbitrary, their order is not, but where two components have no order: ``NOT_UNIQUE``, one of
-    the possible orders; `fit` still raises where models were never compared at all).  ``solver``: Newton.
+    the possible orders; `fit` still raises where models were never compared at all).  ``solver``: one of
+    `jaxrank.solvers`, default Newton.
     **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED``
     where it falls apart, ``MAX_STEPS``. With no decisive comparison at all every model ties at 0. A proper prior
     always has an optimum.
@@ -43,7 +45,7 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     ties: str = choice("drop", ("drop", "half"))
     pseudo: Any = number(None, 0)
     separation: str = choice("raise", SEPARATION)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -83,7 +85,7 @@ class Davidson(Ranker, PairedModel):
     statistic: ClassVar[type] = Pairs
     prior: Prior = part(Flat(), Prior, as_prior)
     separation: str = choice("raise", SEPARATION)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     @property
     def likelihood(self) -> DavidsonLikelihood:
@@ -114,7 +116,7 @@ class RaoKupper(Ranker, PairedModel, ChecksData):
     tie_strength: Any = number(1.1, 1, optional=True)
     prior: Prior = part(Flat(), Prior, as_prior)
     separation: str = choice("raise", SEPARATION)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     @property
     def likelihood(self) -> RaoKupperLikelihood:

@@ -18,6 +18,7 @@ from jaxrank.models.priors import Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.newton import Newton
+from jaxrank.numerics.solve.solver import Solver
 
 
 class PlackettLuce(Ranker, PairedModel, LeavesUnread):
@@ -42,7 +43,7 @@ class PlackettLuce(Ranker, PairedModel, LeavesUnread):
     separation: str = choice("raise", SEPARATION)
     update: str = choice("newman", ("newman", "hunter"))
     mm: FixedPoint = part(FixedPoint(), FixedPoint)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -60,7 +61,7 @@ class PlackettLuce(Ranker, PairedModel, LeavesUnread):
         stat = self.read(stat)
         known = support(self, stat)
         inside = determined(self, stat, known)
-        solution = self.mm(_update(inside, known.together, self.update), log_odds(inside.wins), known.alive)
+        solution = self.mm.iterate(_update(inside, known.together, self.update), log_odds(inside.wins), known.alive)
         return assemble(self, stat, known, solution)
 
 

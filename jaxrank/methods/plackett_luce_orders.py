@@ -21,6 +21,7 @@ from jaxrank.models.setwise.fit import (
 )
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
+from jaxrank.numerics.solve.solver import Solver
 
 
 class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
@@ -34,7 +35,8 @@ class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
     ``max_tied``: largest tie order; None (default) takes it from the data. Orders without ties are read exactly as
-    Plackett-Luce.  ``solver``: Newton.
+    Plackett-Luce.  ``solver``: one of `jaxrank.solvers`,
+    default Newton.
     **Params** ``theta``; without ties ``log_likelihood``; with ties ``tie_strengths`` and ``orders`` as `DavidsonLuce`.
     **Status** ``NO_FINITE_OPTIMUM`` where the models fall into two groups of which no member of one was ever chosen
     over a member of the other [hunter2004, assumption 1]; with ties as `DavidsonLuce`; ``DISCONNECTED``; ``UNDEFINED``
@@ -46,7 +48,7 @@ class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
     whole: ClassVar[bool] = True
     prior: Prior = part(Flat(), Prior, as_prior)
     max_tied: int | None = count(None)
-    solver: Newton = part(Newton(), Newton)
+    solver: Solver = part(Newton(), Solver)
 
     def problem(self, stat: Orders) -> tuple[LuceLikelihood, Choices] | tuple[DavidsonLuceLikelihood, SetTotals]:
         n_orders = self._orders(stat)

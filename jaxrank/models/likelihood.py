@@ -15,7 +15,8 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.solve.lanes import lanes
 from jaxrank.numerics.solve.linear import solve_grounded
-from jaxrank.numerics.solve.newton import Near, Newton, Solution
+from jaxrank.numerics.solve.newton import Near, Newton
+from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
 
@@ -52,18 +53,18 @@ class Likelihood(eqx.Module):
 def maximise(
     likelihood: Likelihood,
     prior: Prior,
-    solver: Newton,
+    solver: Solver,
     stat: Any,
-    together: Bool[Array, "models models"],
     alive: Any,
+    together: Bool[Array, "models models"] | None = None,
 ) -> Solution:
     """Maximum of the likelihood, or of the posterior: the prior is on theta centred over all models.
 
-    ``together[i, j]``: the models whose differences the data determine; theta has mean zero in each such group (with a
-    proper prior that is everyone). ``alive`` False: no finite optimum, nothing is done.
+    ``together[i, j]``: the models whose differences the data determine; theta has mean zero in each such group. None:
+    all models, wherever ``alive``, which is faster. ``alive`` False: no finite optimum, nothing is done.
     """
-    problem = (likelihood, prior, stat, together, jnp.asarray(alive))
-    if not likelihood.laned:
+    problem = (likelihood, prior, stat, jnp.asarray(alive), together)
+    if not (likelihood.laned and solver.laned):
         return _maximise(solver, *problem)
     is_array = lambda x: isinstance(x, jax.Array | np.ndarray)
     common, how = eqx.partition(solver, is_array)
@@ -73,11 +74,11 @@ def maximise(
 
 
 def _maximise(
-    solver: Newton, likelihood: Likelihood, prior: Prior, stat: Any, together: Array, alive: Array
+    solver: Solver, likelihood: Likelihood, prior: Prior, stat: Any, alive: Array, together: Array | None
 ) -> Solution:
     """`maximise` for single arrays, or for arrays with lanes in their last axis."""
-    n_models = together.shape[0]
     start = likelihood.start(stat)
+    n_models = start.shape[0] - likelihood.n_extra
 
     def objective_at(smoothing: Any):
         def objective(x: Array) -> tuple[Array, Array, Array]:
@@ -93,17 +94,28 @@ def _maximise(
         return objective
 
     def solve(curvature: Array, gradient: Array) -> Array:
-        return solve_grounded(curvature, gradient[:, None], together)[:, 0]
+        return solve_grounded(curvature, gradient[:, None], n_models, together)[:, 0]
 
     if len(prior.smoothings) == 1:
-        return solver(objective_at(prior.smoothings[0]), start, alive, solve)
+        found = solver(objective_at(prior.smoothings[0]), start, alive, solve)
+        if isinstance(solver, Newton):  # whose steps have mean zero
+            return found
+        return found._replace(params=_centred_groups(found.params, n_models, together))
 
     def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array]]:
         solution = solver(objective_at(smoothing), x, alive, solve)
-        return solution.params, (solution.status, solution.steps)
+        x = solution.params if isinstance(solver, Newton) else _centred_groups(solution.params, n_models, together)
+        return x, (solution.status, solution.steps, solution.error)
 
-    params, (status, steps) = jax.lax.scan(stage, start, jnp.asarray(prior.smoothings, start.dtype))
-    return Solution(params, status[-1], jnp.sum(steps, axis=0))
+    params, (status, steps, error) = jax.lax.scan(stage, start, jnp.asarray(prior.smoothings, start.dtype))
+    return Solution(params, status[-1], jnp.sum(steps, axis=0), error[-1])
+
+
+def _centred_groups(x: Array, n_models: int, together: Array | None) -> Array:
+    theta = x[:n_models]
+    if together is None:
+        return x.at[:n_models].add(-jnp.mean(theta))
+    return x.at[:n_models].add(-jnp.sum(together * theta[None, :], axis=1) / jnp.sum(together, axis=1))
 
 
 def covariance(
@@ -139,15 +151,16 @@ def gradient_and_inverse(
         known = known & ~held
     n = curvature.shape[0]
     means = jnp.pad(together / jnp.sum(together, axis=1, keepdims=True), (0, n - n_models))
-    inverse = solve_grounded(curvature, jnp.eye(n, dtype=curvature.dtype) - means, together)
+    inverse = solve_grounded(curvature, jnp.eye(n, dtype=curvature.dtype) - means, n_models, together)
     return gradient, inverse, jnp.pad(known, (0, n - n_models), constant_values=True)
 
 
 def begin_near(model: Any, near: Near, fit: Fit) -> Any:
-    """``model`` whose ``solver`` begins at an optimum; the model itself where the fit found none, and for priors whose
-    stages have optima of their own."""
+    """``model`` whose ``solver`` begins at an optimum; the model itself where the fit found none, for priors whose
+    stages have optima of their own, and for solvers that always begin anew."""
     finite = all(bool(np.isfinite(x).all()) for x in jax.tree.leaves(near))
-    if len(model.prior.smoothings) > 1 or int(fit.status) != Status.CONVERGED or not finite:
+    able = isinstance(model.solver, Newton) and len(model.prior.smoothings) == 1
+    if not (able and finite) or int(fit.status) != Status.CONVERGED:
         return model
     return eqx.tree_at(lambda m: m.solver.near, model, near, is_leaf=lambda x: x is None)
 

@@ -272,7 +272,7 @@ def _mode_of(spec_name: str, argument: Any, variance: Any) -> tuple[Any, Any]:
     likelihood, prior = MODELS[spec_name].likelihood_of(argument), Gaussian(0.0, variance)
     start = likelihood.start(argument)
     everyone = jnp.ones((start.shape[0] - likelihood.n_extra,) * 2, bool)
-    solution = maximise(likelihood, prior, Newton(), argument, everyone, True)
+    solution = maximise(likelihood, prior, Newton(), argument, True)
     return solution.params, covariance(likelihood, prior, solution.params, argument, everyone)
 
 

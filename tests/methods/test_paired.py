@@ -276,8 +276,8 @@ def test_two_solvers_agree(ranker):
     with jax.enable_x64(True):
         stat = ranker.read(Pairs.of(data))
         model = ranker.likelihood
-        negative = lambda p: -model.log_prob(p, stat)
-        solution = jax.jit(lambda s: LBFGS(max_steps=300)(negative, s, scale=1.0))(model.start(stat))
+        free = lambda p: (-model.log_prob(p, stat), -jax.grad(model.log_prob)(p, stat), jnp.eye(len(p)))
+        solution = jax.jit(lambda s: LBFGS(max_steps=300)(free, s))(model.start(stat))
     newton = jr.fit(data, ranker, dtype="float64")
     assert int(solution.status) == jr.Status.CONVERGED
     theta = np.asarray(solution.params)[:9]

@@ -76,7 +76,7 @@ def test_newton_on_a_valley_that_has_no_end_does_not_claim_convergence():
 def test_lbfgs_reaches_newtons_optimum():
     with jax.enable_x64(True):
         y = jnp.asarray(np.array([1.0, 5.0, 9.0]))
-        value = lambda x: logistic(y)(x)[0]
+        value = logistic(y)
         solution = LBFGS()(value, jnp.zeros(3))
         assert int(solution.status) == Status.CONVERGED
         np.testing.assert_allclose(solution.params, np.log(y / (10 - y)), atol=1e-8)
@@ -89,10 +89,10 @@ def test_fixed_point_of_slow_maps(rate):
     with jax.enable_x64(True):
         target = jnp.asarray(np.array([1.0, -2.0]))
         rates = jnp.asarray(np.array([rate, rate / 2]))
-        solution = FixedPoint()(lambda x: target + rates * (x - target), jnp.zeros(2))
+        solution = FixedPoint().iterate(lambda x: target + rates * (x - target), jnp.zeros(2))
         assert int(solution.status) == Status.CONVERGED
         np.testing.assert_allclose(solution.params, target, atol=1e-9)
-    limited = FixedPoint(max_steps=3)(lambda x: 1 + 0.999 * (x - 1) + 0.0003 * x**2, jnp.zeros(2))
+    limited = FixedPoint(max_steps=3).iterate(lambda x: 1 + 0.999 * (x - 1) + 0.0003 * x**2, jnp.zeros(2))
     assert int(limited.status) == Status.MAX_STEPS
 
 

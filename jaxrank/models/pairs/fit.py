@@ -19,7 +19,8 @@ from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLi
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, HasCovariance, StartsNear
 from jaxrank.numerics.graph import dominance_levels, reachability, strong_components
-from jaxrank.numerics.solve.newton import Near, Solution
+from jaxrank.numerics.solve.newton import Near
+from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
 SEPARATION = ("raise", "nan", "extend")
@@ -30,7 +31,7 @@ class PairedModel(Explains, HasCovariance, StartsNear):
 
     prior: eqx.AbstractVar[Prior]
     separation: eqx.AbstractVar[str]
-    solver: eqx.AbstractVar[Any]
+    solver: eqx.AbstractVar[Solver]
 
     @property
     @abc.abstractmethod
@@ -107,11 +108,10 @@ def support(model: PairedModel, stat: Pairs) -> Support:
 def fit_paired(model: PairedModel, stat: Pairs) -> Fit:
     """Maximum likelihood or a posteriori strengths with every failure as a status."""
     stat = model.read(stat)
-    likelihood = model.likelihood
     known = support(model, stat)
-    solution = maximise(
-        likelihood, model.prior, model.solver, determined(model, stat, known), known.together, known.alive
-    )
+    groups = known.together if model.separation == "extend" else None
+    inside = determined(model, stat, known)
+    solution = maximise(model.likelihood, model.prior, model.solver, inside, known.alive, groups)
     return assemble(model, stat, known, solution)
 
 
@@ -144,7 +144,7 @@ def assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution
     params: dict[str, Any] = {"theta": jnp.where(lost, jnp.nan, theta)}
     if likelihood.n_extra:
         params.update(_tie_parameter(likelihood, solution.params[n], stat, lost, known.alive))
-    return Fit(scores, status, solution.steps, solver_resolution(scores), params)
+    return Fit(scores, status, solution.steps, solver_resolution(scores, solution.error), params)
 
 
 def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array, "n n"]:

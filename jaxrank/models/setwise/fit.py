@@ -21,7 +21,8 @@ from jaxrank.models.setwise.choices import Choices, SetTotals, choices, gate, jo
 from jaxrank.models.setwise.existence import has_finite_optimum
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
-from jaxrank.numerics.solve.newton import Near, Newton, Solution
+from jaxrank.numerics.solve.newton import Near
+from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
 _TERMS = 2.0  # roundings, in units of eps, of one event's term of a gradient
@@ -36,7 +37,7 @@ class SetwiseModel(Explains, StartsNear, Settles):
     whole: ClassVar[bool] = False
 
     prior: eqx.AbstractVar[Prior]
-    solver: eqx.AbstractVar[Newton]
+    solver: eqx.AbstractVar[Solver]
 
     @abc.abstractmethod
     def problem(self, stat: Any) -> tuple[Likelihood, Any]:
@@ -67,11 +68,10 @@ def fit_luce(model: SetwiseModel, c: Choices, single: bool = False) -> Fit:
     undefined."""
     likelihood = LuceLikelihood()
     known = gate(c)
-    everyone = jnp.ones_like(c.met)
     several = jnp.any((c.weights > 0) & (jnp.sum(c.chosen, axis=1) > 1)) & single
     tied = known.tied & ~several
     alive = ~known.tied & (known.connected | model.prior.proper) & ~several
-    solution = maximise(likelihood, model.prior, model.solver, c, everyone, alive)
+    solution = maximise(likelihood, model.prior, model.solver, c, alive)
     theta = jnp.where(tied, 0, solution.params)
     lost = jnp.where(several, Status.UNDEFINED, known.status)
     status = jnp.where(tied, Status.CONVERGED, jnp.where(alive, solution.status, lost))
@@ -96,7 +96,7 @@ def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: boo
     strengths_hold = known.connected | proper | (~exact & (known.status != Status.DISCONNECTED))
     possible = (totals.outside <= 0) & orders_hold & strengths_hold
     alive = ~known.tied & possible
-    solution = maximise(likelihood, model.prior, model.solver, totals, everyone, alive)
+    solution = maximise(likelihood, model.prior, model.solver, totals, alive)
     gradient, inverse, _ = gradient_and_inverse(likelihood, model.prior, solution.params, totals, everyone)
     error, certain = certified(likelihood, totals, gradient, inverse)
     n_models = c.met.shape[0]
@@ -216,4 +216,5 @@ def explanation(stat: Any, status: Status, models: Sequence[str], name: str) -> 
 def _fit(theta: Array, status: Array, solution: Solution, good: Array, params: dict[str, Any], error: Any = 0.0) -> Fit:
     scores = jnp.where(good, theta - jnp.mean(theta), jnp.nan)
     params = {"theta": scores, **{k: jnp.where(good, v, jnp.nan) for k, v in params.items()}}
-    return Fit(scores, status.astype(jnp.int32), solution.steps, solver_resolution(scores, error), params)
+    resolution = solver_resolution(scores, error + solution.error)
+    return Fit(scores, status.astype(jnp.int32), solution.steps, resolution, params)

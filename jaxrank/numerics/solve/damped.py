@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxrank.numerics.solve.linear import solve_spd
 from jaxrank.numerics.solve.slots import loop
+from jaxrank.numerics.solve.solver import Objective, Solution, Solver, above_zero
 from jaxrank.numerics.status import Status
 
 _GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
@@ -155,6 +157,63 @@ def levenberg_marquardt(
     found = loop(begin, searching, iterate, finish, (start, memory, jnp.asarray(alive)))
     status = jnp.where(alive, found.status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
     return found._replace(status=status)
+
+
+class SelfConcordantNewton(Solver):
+    """`self_concordant_newton` for logistic likelihoods: Newton's method without values of the objective.
+
+    **max_steps**: steps before the status becomes ``MAX_STEPS``.  **reach**: a linear predictor of the data changes by
+    at most this times the largest change of a parameter: 2 for differences of two.
+    """
+
+    max_steps: int = 100
+    reach: float = 2.0
+
+    def __check_init__(self) -> None:
+        above_zero("reach", self.reach)
+
+    def __call__(
+        self,
+        objective: Objective,
+        start: Float[Array, " n"],
+        alive: Any = True,
+        solve: Callable[[Any, Any], Any] = solve_spd,
+    ) -> Solution:
+        def step(x: Array) -> tuple[Array, Array]:
+            _, gradient, curvature = objective(x)
+            change = -solve(curvature, gradient)
+            return change, self.reach * _size(change)
+
+        found = self_concordant_newton(step, start, alive, self.max_steps)
+        return Solution(found.params, found.status, found.steps, found.error)
+
+
+class LevenbergMarquardt(Solver):
+    """`levenberg_marquardt` with the curvature as it is: Newton's method once the damping has shrunk to nothing.
+
+    **max_steps**: evaluations before the status becomes ``MAX_STEPS``.
+    """
+
+    max_steps: int = 300
+
+    def __call__(
+        self,
+        objective: Objective,
+        start: Float[Array, " n"],
+        alive: Any = True,
+        solve: Callable[[Any, Any], Any] = solve_spd,
+    ) -> Solution:
+        def parts(x: Array, memory: None) -> tuple[Array, tuple[Array, Array], None]:
+            value, gradient, curvature = objective(x)
+            return value, (gradient, curvature), None
+
+        def step(model: tuple[Array, Array], damping: Array) -> Array:
+            gradient, curvature = model
+            damped = curvature + jnp.diag(damping * jnp.diagonal(curvature))
+            return -jnp.where(damping > 0, solve_spd(damped, gradient), solve(curvature, gradient))
+
+        found = levenberg_marquardt(parts, step, start, alive=alive, max_steps=self.max_steps)
+        return Solution(found.params, found.status, found.steps, found.error)
 
 
 class _State(NamedTuple):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.numerics.solve.newton import Solution
+from jaxrank.numerics.solve.linear import solve_spd
+from jaxrank.numerics.solve.solver import Objective, Solution, Solver
 from jaxrank.numerics.status import Status
 
 
-class FixedPoint(eqx.Module):
+class FixedPoint(Solver):
     """SQUAREM (Varadhan & Roland 2008, scheme S3) around a map, guarded by the size of its residual.
 
     A cycle applies the map twice, extrapolates along the two residuals, and applies the map once more. Stops when the
@@ -26,7 +26,24 @@ class FixedPoint(eqx.Module):
 
     max_steps: int = 10_000
 
-    def __call__(self, update: Callable[[Array], Array], start: Float[Array, " n"], alive: Any = True) -> Solution:
+    def __call__(
+        self,
+        objective: Objective,
+        start: Float[Array, " n"],
+        alive: Any = True,
+        solve: Callable[[Any, Any], Any] = solve_spd,
+    ) -> Solution:
+        """Minimise by the map x - g / s, s the row sums of the sizes of the curvature: diag(s) majorises it
+        (Gershgorin). ``solve`` is not called."""
+
+        def update(x: Array) -> Array:
+            _, gradient, curvature = objective(x)
+            size = jnp.sum(jnp.abs(curvature), axis=1)
+            return x - jnp.where(size > 0, gradient / jnp.where(size > 0, size, 1), 0)
+
+        return self.iterate(update, start, alive)
+
+    def iterate(self, update: Callable[[Array], Array], start: Float[Array, " n"], alive: Any = True) -> Solution:
         """Iterate ``update`` from ``start``; where ``alive`` is False nothing is done (``NO_FINITE_OPTIMUM``)."""
         tolerance = jnp.finfo(start.dtype).eps ** (2 / 3)
         alive = jnp.asarray(alive)
@@ -55,7 +72,8 @@ class FixedPoint(eqx.Module):
 
         state = jax.lax.while_loop(searching, cycle, _State(start, ~alive, jnp.asarray(0, jnp.int32)))
         status = jnp.where(state.done, Status.CONVERGED, Status.MAX_STEPS)
-        return Solution(state.x, jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32), state.steps)
+        status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+        return Solution(state.x, status, state.steps, jnp.zeros((), start.dtype))
 
 
 class _State(NamedTuple):

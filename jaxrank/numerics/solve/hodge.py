@@ -20,7 +20,7 @@ def potentials(
     positive weights. The sum of s over each component is 0.
     """
     laplacian = jnp.diag(jnp.sum(weight, axis=1)) - weight
-    return solve_grounded(laplacian, jnp.sum(weight * flow, axis=1)[:, None], together)[:, 0]
+    return solve_grounded(laplacian, jnp.sum(weight * flow, axis=1)[:, None], together.shape[0], together)[:, 0]
 
 
 def harmonic_part(flow: Float[Array, "n n"], weight: Float[Array, "n n"], max_steps: int = 400) -> Float[Array, "n n"]:

@@ -1,25 +1,26 @@
-"""L-BFGS through optax: the solver for objectives without closed-form curvature, and a second opinion for the rest."""
+"""L-BFGS through optax: a second opinion from values and gradients alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from jaxrank.numerics.solve.newton import Solution
+from jaxrank.numerics.solve.linear import solve_spd
+from jaxrank.numerics.solve.solver import Objective, Solution, Solver, at_least_one
 from jaxrank.numerics.status import Status
 
 
-class LBFGS(eqx.Module):
+class LBFGS(Solver):
     """Limited-memory BFGS with optax's zoom line search.
 
-    Stops when the largest gradient entry is at most eps^(2/3) of the largest gradient entry at the start plus that of
-    ``scale`` (a typical count in the data), so that the criterion does not change with the size of the data.
+    Stops when the largest gradient entry is at most eps^(2/3) / 4 of the largest curvature at the start, or when a step
+    changes nothing any more. The Newton step that is left there is the error that the solution states; where it is more
+    than the fourth root of eps, of 1 + the largest parameter, the status is ``MAX_STEPS``.
 
     **max_steps**: iterations before the status becomes ``MAX_STEPS``.  **memory**: pairs kept.
     """
@@ -27,15 +28,33 @@ class LBFGS(eqx.Module):
     max_steps: int = 500
     memory: int = 10
 
+    def __check_init__(self) -> None:
+        at_least_one("memory", self.memory)
+
     def __call__(
-        self, value: Callable[[Array], Array], start: Float[Array, " n"], alive: Any = True, scale: Any = 0.0
+        self,
+        objective: Objective,
+        start: Float[Array, " n"],
+        alive: Any = True,
+        solve: Callable[[Any, Any], Any] = solve_spd,
     ) -> Solution:
-        """Minimise ``value(x)`` from ``start``; where ``alive`` is False nothing is done (``NO_FINITE_OPTIMUM``)."""
+        """Minimise from ``start``; ``solve`` is called once, for the error that is left."""
+
+        @jax.custom_jvp
+        def value(x: Array) -> Array:
+            return objective(x)[0]
+
+        @value.defjvp
+        def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+            found, gradient, _ = objective(primals[0])
+            return found, jnp.sum(gradient * tangents[0])
+
         solver = optax.lbfgs(memory_size=self.memory)
         value_and_grad = optax.value_and_grad_from_state(value)
         alive = jnp.asarray(alive)
-        first = jnp.max(jnp.abs(jax.grad(value)(start)))
-        bound = jnp.finfo(start.dtype).eps ** (2 / 3) * (first + jnp.asarray(scale, start.dtype))
+        eps = jnp.finfo(start.dtype).eps
+        _, first, curvature = objective(start)
+        bound = eps ** (2 / 3) / 4 * jnp.max(jnp.abs(jnp.diagonal(curvature)))
 
         def searching(carry: tuple) -> Array:
             _, _, done, steps = carry
@@ -45,11 +64,17 @@ class LBFGS(eqx.Module):
             x, state, _, steps = carry
             v, g = value_and_grad(x, state=state)
             updates, state = solver.update(g, state, x, value=v, grad=g, value_fn=value)
-            x = optax.apply_updates(x, updates)
+            new = optax.apply_updates(x, updates)
             slope = optax.tree_utils.tree_get(state, "grad")
-            return x, state, jnp.max(jnp.abs(slope)) <= bound, steps + 1
+            done = (jnp.max(jnp.abs(slope)) <= bound) | jnp.all(new == x)
+            return new, state, done, steps + 1
 
-        carry = (start, solver.init(start), ~alive | (first <= 0), jnp.asarray(0, jnp.int32))
+        at_once = jnp.max(jnp.abs(first)) <= bound
+        carry = (start, solver.init(start), ~alive | at_once, jnp.asarray(0, jnp.int32))
         x, _, done, steps = jax.lax.while_loop(searching, iterate, carry)
-        status = jnp.where(done, Status.CONVERGED, Status.MAX_STEPS)
-        return Solution(x, jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32), steps)
+        _, gradient, curvature = objective(x)
+        error = jnp.max(jnp.abs(solve(curvature, gradient)))
+        good = done & (error <= eps**0.25 * (1 + jnp.max(jnp.abs(x))))
+        status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS)
+        status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+        return Solution(x, status, steps, jnp.where(alive & good, error, 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -47,17 +49,24 @@ _solve_single = lanes(solve_spd_lanes)
 def solve_grounded(
     matrix: Float[Array, "n n *lanes"],
     right: Float[Array, "n k *lanes"],
-    together: Bool[Array, "free free *lanes"],
+    n_free: int,
+    together: Bool[Array, "free free *lanes"] | None = None,
 ) -> Float[Array, "n k *lanes"]:
-    """x with ``matrix @ x = right``, where the rows of the first block of unknowns, ``free`` of them, sum to zero
-    within it, and the right side sums to zero within each group of ``together``; x then has mean zero in each group.
-    NaN where the matrix is not positive definite beside that.
+    """x with ``matrix @ x = right``, where the rows of the first ``n_free`` unknowns sum to zero among these, and the
+    right side sums to zero within each group of ``together`` (None: they are one group, which is faster); x then has
+    mean zero in each group. NaN where the matrix is not positive definite beside that.
 
     Up to n = 64 the pivots of the first block are sums of its other entries and not differences (Grassmann, Taksar and
     Heyman 1985): where these are not positive, as in the information of paired comparisons, no digit is lost, whether
     two models met ten times or a billion times. Above, by a Cholesky factor with the means held in place.
     """
-    n, n_free = matrix.shape[0], together.shape[0]
+    n = matrix.shape[0]
+    if together is None and n <= SMALL:
+        one_group = functools.partial(_eliminate_one_group, n_free=n_free)
+        solution = (lanes(one_group) if matrix.ndim == 2 else one_group)(matrix, right)
+        return solution.at[:n_free].add(-jnp.mean(solution[:n_free], axis=0, keepdims=True))
+    if together is None:
+        together = jnp.ones((n_free, n_free, *matrix.shape[2:]), bool)
     means = together / jnp.sum(together, axis=1, keepdims=True)
     if n > SMALL:
         pad = ((0, n - n_free), (0, n - n_free), *((0, 0),) * (matrix.ndim - 2))
@@ -69,6 +78,28 @@ def solve_grounded(
         solution = solve(matrix, right, together)
     shift = jnp.sum(means[:, :, None] * solution[None, :n_free], axis=1)
     return solution.at[:n_free].add(-shift)
+
+
+def _eliminate_one_group(matrix: Array, right: Array, n_free: int) -> Array:
+    """`_eliminate_grounded` where the last of all free unknowns is the ground: its row is left out."""
+    n, ground = matrix.shape[0], n_free - 1
+    table = jnp.concatenate([matrix, right], axis=1)
+    table = jnp.concatenate([table[:ground], table[n_free:]])
+    index = jnp.arange(n - 1)[:, None, None]
+    place = jnp.arange(n_free)[:, None]
+
+    def clear(r: Array, table: Array) -> Array:
+        k = r + (r >= ground)
+        row = jax.lax.dynamic_slice_in_dim(table, r, 1, axis=0)
+        column = jax.lax.dynamic_slice_in_dim(table, k, 1, axis=1)
+        own = jax.lax.dynamic_slice_in_dim(row, k, 1, axis=1)
+        later = -jnp.sum(jnp.where((place > k)[None], row[:, :n_free], 0), axis=1, keepdims=True)
+        pivot = jnp.where(r < ground, later, own) if n_free < n else later
+        row = row / jnp.where(pivot > 0, pivot, jnp.nan)
+        return jnp.where(index == r, row, table - column * row)
+
+    found = jax.lax.fori_loop(0, n - 1, clear, table)[:, n:]
+    return jnp.concatenate([found[:ground], jnp.zeros_like(right[:1]), found[ground:]])
 
 
 def _eliminate_grounded(matrix: Array, right: Array, together: Array) -> Array:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from jaxrank.numerics.solve.linear import solve_spd
+from jaxrank.numerics.solve.solver import Objective, Solution, Solver, above_zero
 from jaxrank.numerics.status import Status
 
 _NEAR = 4.0  # a chord step this many tolerances long leaves a Newton step within tolerance
 _CONTRACTION = 0.5  # a longer step than this part of the one before: too far away for chords
 _MOST_CHORDS = 12
-
-Objective = Callable[[Float[Array, "n *lanes"]], tuple[Float[Array, "*lanes"], Float[Array, "n *lanes"], Any]]
-
-
-class Solution(NamedTuple):
-    """Where a solver stopped. **params** (n,), **status** a `Status`, **steps** objective evaluations."""
-
-    params: Float[Array, "n *lanes"]
-    status: Int[Array, "*lanes"]
-    steps: Int[Array, "*lanes"]
 
 
 class Near(eqx.Module):
@@ -36,7 +27,7 @@ class Near(eqx.Module):
     inverse: Float[Array, "n n"] | None
 
 
-class Newton(eqx.Module):
+class Newton(Solver):
     """Newton steps, shortened to a trust radius and quartered when the objective rises.
 
     Stops when a full Newton step, in the largest coordinate, is at most sqrt(machine epsilon) of 1 + the largest
@@ -44,14 +35,20 @@ class Newton(eqx.Module):
     The criterion does not change when the objective is multiplied by a constant.
 
     **max_steps**: evaluations of the objective before the status becomes ``MAX_STEPS``.
+    **radius**: longest first step, above 0.
     **near**: the optimum of similar data, where the search then begins: with chord steps, which take the curvature
     there for their own and cost an evaluation of the gradient (where they do not contract, with the usual start).
     Newton's steps follow, and their criterion decides.
     """
 
+    laned: ClassVar[bool] = True
+
     max_steps: int = 100
     radius: float = 4.0
     near: Near | None = None
+
+    def __check_init__(self) -> None:
+        above_zero("radius", self.radius)
 
     def __call__(
         self,
@@ -110,7 +107,8 @@ class Newton(eqx.Module):
         state = jax.lax.while_loop(lambda s: jnp.any(working(s)), iterate, state)
         params = jnp.where((state.done & alive)[None], state.base + state.step, state.base)
         status = jnp.where(state.done, Status.CONVERGED, Status.MAX_STEPS)
-        return Solution(params, jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32), state.steps)
+        status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
+        return Solution(params, status, state.steps, jnp.zeros(alive.shape, dtype))
 
     def _approach(self, objective: Objective, start: Array, alive: Array) -> tuple[Array, Array]:
         """Where Newton's steps begin, and the evaluations of the gradient (*lanes) spent to get there."""
