@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 import jaxrank as jr
-from jaxrank.methods.irt_marginal import RaschMarginal, ThreeParameterMarginal, TwoParameterMarginal
 from jaxrank.methods.pass_family import GPassAtKTau
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, GaussHermite
 from tests.methods import test_graph_methods as graphs
@@ -182,27 +181,20 @@ def rankings() -> Iterator[Check]:
             yield "plackett_luce_map", gap(fit.scores, d["map"]["log_worth"]), None
 
 
-def lsat(name: str) -> Iterator[Check]:
-    block = golden(name)
-    times = np.array(block["input"]["counts"])
-    patterns, values = np.array(block["input"]["patterns"]), block["values"]
-    R = np.repeat(patterns, times, axis=0)
-    fit = jr.fit(R, "rasch_cml", dtype="float64")
-    yield "rasch_cml (difficulty)", gap(fit.params["difficulty"], values["cml"]["difficulty_sum0"]), None
-    fit = jr.fit(R, RaschMarginal(quadrature=FINE), dtype="float64")
-    yield "rasch_mml (difficulty)", gap(fit.params["difficulty"], values["mml_rasch_sigma1"]["difficulty"]), None
-    want = values["mml_2pl"]
-    fit = jr.fit(R, TwoParameterMarginal(quadrature=FINE, slope_prior=None), dtype="float64")
-    yield "mml_2pl(slope_prior=None) (discrimination)", gap(fit.params["discrimination"], want["a"]), None
-    fixed = ThreeParameterMarginal(quadrature=FINE, slope_prior=None, guessing=0.2)
-    three = jr.fit(R, fixed, dtype="float64").params["discrimination"]
-    yield (
-        "mml_3pl(slope_prior=None, guessing=0.2) (discrimination)",
-        gap(three, values["mml_3pl_fixed_guessing_0_2"]["a"]),
-        None,
+def items() -> Iterator[Check]:
+    rankers: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+        ("rasch_mml", "rasch_mml", "difficulty", {}),
+        ("mml_2pl", "mml_2pl", "discrimination", {"slope_prior": None}),
+        ("mml_3pl_guessing_0_2", "mml_3pl", "discrimination", {"slope_prior": None, "guessing": 0.2}),
     )
-    eap = {tuple(p["pattern"]): p["EAP"] for p in want["by_pattern"]}
-    yield "mml_2pl(slope_prior=None)", gap(fit.scores, [eap[tuple(row)] for row in R.tolist()]), None
+    for name in golden("04_items"):
+        R, row, values = joint.items(name)
+        fit = jr.fit(R, "rasch_cml", dtype="float64")
+        yield "rasch_cml (difficulty)", gap(fit.params["difficulty"], values["rasch_cml"]["difficulty"]), None
+        for key, entry, field, options in rankers:
+            fit = jr.fit(R, entry, quadrature=FINE, dtype="float64", **options)
+            yield f"{label(entry, options)} ({field})", gap(fit.params[field], values[key][field]), None
+            yield label(entry, options), gap(fit.scores, np.array(values[key]["mean"])[row]), None
 
 
 def counterexample() -> Iterator[Check]:
@@ -301,8 +293,7 @@ FILES: dict[str, tuple[str, Callable[[], Iterator[Check]]]] = {
     "02b_ties_springall": ("40-digit Newton; PlackettLuce, ordinal", lambda: ties("02b_ties_springall")),
     "02c_ties_arena10": ("40-digit Newton; PlackettLuce, ordinal, leaderbot", arena),
     "03_orders": ("40-digit Newton; choix", rankings),
-    "04_irt_lsat6": ("40-digit Newton; eRm, psychotools, mirt, ltm, lme4, TAM", lambda: lsat("04_irt_lsat6")),
-    "04_irt_lsat7": ("40-digit Newton; eRm, psychotools, mirt, ltm, lme4, TAM", lambda: lsat("04_irt_lsat7")),
+    "04_items": ("Newton in long double on sums by the trapezoid rule", items),
     "05_jml_tables": ("40-digit Newton; R glm, TAM, lme4", joint_tables),
     "11_joint_2pl": ("the same objective from 60 starts, double precision", joint_2pl),
     "06_voting": ("exact; pref_voting, MILP", elections),

@@ -25,6 +25,15 @@ E01 = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])
 E08 = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
 TABLES = ("binary_6x8", *(pytest.param(x, marks=pytest.mark.slow) for x in ("binomial_5x6x5", "binomial_11x30x10")))
 
+ITEMS = ("even", "steep")
+
+
+def items(name: str) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Answers of 1,000 people to five questions (04_items), for each person the row of the pattern, golden values."""
+    table = golden("04_items")[name]
+    row = np.repeat(np.arange(len(table["counts"])), table["counts"])
+    return np.array(table["patterns"])[row], row, table["values"]
+
 
 def from_table(table: dict) -> jr.Responses:
     k = np.array(table["K"])
@@ -52,17 +61,15 @@ def test_map_under_both_identifications(name):
         np.testing.assert_allclose(fit.params["difficulty"], table[key]["difficulty"], atol=1e-13)
 
 
-@pytest.mark.parametrize("data", ["6", pytest.param("7", marks=pytest.mark.slow)])
-def test_joint_maximum_likelihood_of_lsat_without_extreme_persons(data):
-    block = golden(f"04_irt_lsat{data}")
-    want = block["values"]["jml_without_extreme_persons"]
-    patterns, counts = (np.array(block["input"][x]) for x in ("patterns", "counts"))
-    inside = (patterns.sum(1) > 0) & (patterns.sum(1) < 5)
-    R = np.repeat(patterns[inside], counts[inside], axis=0)
+@pytest.mark.parametrize("table", ["even", pytest.param("steep", marks=pytest.mark.slow)])
+def test_joint_maximum_likelihood_of_a_thousand_people_without_the_extreme_ones(table):
+    R, _, values = items(table)
+    R = R[(R.sum(1) > 0) & (R.sum(1) < 5)]
+    want = values["rasch_without_extreme_people"]
     fit = jr.fit(R, "rasch", dtype="float64")
-    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty_mean_zero"], atol=1e-12)
-    for score, theta in want["theta_by_score"].items():
-        np.testing.assert_allclose(fit.scores[R.sum(1) == int(score)], theta, atol=1e-12)
+    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty"], atol=1e-12)
+    for total, theta in want["ability_by_total"].items():
+        np.testing.assert_allclose(fit.scores[R.sum(1) == int(total)], theta, atol=1e-12)
 
 
 @pytest.mark.parametrize("tensor", tensor_params("T1", "T2", "T3"))

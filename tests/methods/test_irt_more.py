@@ -11,20 +11,19 @@ from scipy.optimize import minimize
 
 import jaxrank as jr
 from jaxrank.numerics.status import Status
-from tests.methods.test_irt_joint import E08
+from tests.methods.test_irt_joint import E08, ITEMS, items
 from tests.oracles import golden, tensor_params
 from tests.problems import graded
 
 
-@pytest.mark.parametrize("data", ["lsat6", pytest.param("lsat7", marks=pytest.mark.slow)])
-def test_conditional_lsat(data):
-    block = golden(f"04_irt_{data}")
-    R = np.repeat(np.array(block["input"]["patterns"]), np.array(block["input"]["counts"]), axis=0)
-    want = block["values"]["cml"]
+@pytest.mark.parametrize("table", ITEMS)
+def test_conditional_likelihood_of_a_thousand_people(table):
+    R, _, values = items(table)
+    want = values["rasch_cml"]
     fit = jr.fit(R, "rasch_cml", details=True, dtype="float64")
-    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty_sum0"], atol=1e-10)
-    np.testing.assert_allclose(fit.params["difficulty_se"], want["se_sum0"], atol=1e-10)
-    np.testing.assert_allclose(fit.params["log_likelihood"], want["loglik_conditional"], rtol=1e-12)
+    np.testing.assert_allclose(fit.params["difficulty"], want["difficulty"], atol=1e-10)
+    np.testing.assert_allclose(fit.params["difficulty_se"], want["difficulty_se"], atol=1e-10)
+    np.testing.assert_allclose(fit.params["log_likelihood"], want["log_likelihood"], rtol=1e-12)
 
 
 def test_conditional_likelihood_of_many_trials_and_missing_cells():
