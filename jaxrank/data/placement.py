@@ -12,20 +12,26 @@ from typing import Any
 import jax
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
-from jaxrank.data.statistics import Counts, Events
+from jaxrank.data.ballots import Ballots
+from jaxrank.data.event_statistics import Events
+from jaxrank.data.statistics import Counts
 
 BIG = 2**28  # bytes from which more devices pay for the messages between them
 
 
 def spread(stat: Any, devices: Sequence[Any], big: int = BIG) -> Any:
-    """``stat`` on as many of ``devices`` as divide its questions (`Counts`) or events (`Events`) evenly.
+    """``stat`` on as many of ``devices`` as divide its questions (`Counts`, `Ballots`) or events (`Events`) evenly.
 
     Statistics of less than ``big`` bytes, and those without an axis of questions or events, stay where they are. Sums
     over questions are added in another order: scores agree with those of one device to rounding.
     """
     split, whole = PartitionSpec("questions"), PartitionSpec()
+    by_model = PartitionSpec(None, "questions")
     if isinstance(stat, Counts):
-        length, places = stat.categories.shape[1], (PartitionSpec(None, "questions"), split, whole)
+        length, places = stat.categories.shape[1], (by_model, split, whole)
+    elif isinstance(stat, Ballots):
+        below = () if stat.below is None else (by_model,)
+        length, places = stat.grades.shape[1], (by_model, whole, by_model, *below, split)
     elif isinstance(stat, Events):
         length, places = stat.outcomes.shape[0], (split, split)
     else:

@@ -46,7 +46,7 @@ class KemenyYoung(Ranker):
     host: ClassVar[bool] = True
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
     tie_policy: str = choice("half", TIE_POLICIES)
-    time_limit: Any = number(60.0, above=0, optional=True)
+    time_limit: Any = number(60.0, 0, optional=True)
 
     def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         pref = _preferences(stat)

@@ -138,12 +138,13 @@ def _single(ranker, stat) -> Fit:
 def batch(name: str, dtype: str) -> dict[str, Fit]:
     """Fits of all variants; for device methods in one mapped call."""
     ranker = ranker_for(name, "graded")
+    key = _key(ranker)
     with jax.enable_x64(dtype == "float64"):
         stats = {k: ranker.statistic.of(jr.Responses(R)) for k, R in VARIANTS.items()}
         if ranker.host:
-            return {k: jax.tree.map(np.asarray, ranker(s, key=_key(ranker))) for k, s in stats.items()}
+            return {k: jax.tree.map(np.asarray, ranker(s, key=key)) for k, s in stats.items()}
         stacked = jax.tree.map(lambda *x: jnp.stack(x), *stats.values())
-        fits = jax.jit(jax.vmap(lambda s: ranker(s, key=_key(ranker))))(stacked)
+        fits = jax.jit(jax.vmap(lambda s: ranker(s, key=key)))(stacked)
         return {k: jax.tree.map(lambda x, i=i: np.asarray(x[i]), fits) for i, k in enumerate(stats)}
 
 
@@ -376,7 +377,8 @@ def check_counts(name: str) -> int:
 def check_one_trace(name: str) -> int:
     """New data of the same shape, gaps included, do not compile again."""
     ranker = ranker_for(name, "graded")
-    traced = jax.jit(chex.assert_max_traces(lambda s: ranker(s, key=_key(ranker)), n=1))
+    key = _key(ranker)
+    traced = jax.jit(chex.assert_max_traces(lambda s: ranker(s, key=key), n=1))
     chex.clear_trace_counter()
     for R in (graded(31), missing()):
         traced.lower(ranker.statistic.of(jr.Responses(R)))

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 import jaxrank as jr
+from jaxrank.data.statistics import Pairs
 from jaxrank.errors import NoFiniteOptimumError, OptionError
 from jaxrank.numerics.solve.equilibrium import max_entropy_equilibrium
 from jaxrank.numerics.solve.hodge import harmonic_part, potentials
@@ -228,7 +229,7 @@ def test_case_I02_slow_chains_are_solved_directly():
     R = nearly_separable(10, 500)
     data = jr.Responses(R)
     with jax.enable_x64(True):
-        pairs = jr.statistics.Pairs.of(data)
+        pairs = Pairs.of(data)
     wins = np.asarray(pairs.wins)
     chance = wins / np.where(wins + wins.T > 0, wins + wins.T, 1)
     pi = jr.fit(data, "rank_centrality_tie_ignore", dtype="float64").scores
@@ -250,10 +251,10 @@ def test_alpharank_chain_agrees_with_the_closed_form():
     """A hole in the data takes the closed form away; a hole of no consequence leaves the masses."""
     R = (np.arange(10)[None, :] < np.array([9, 5, 1])[:, None]).astype(int)
     with jax.enable_x64(True):
-        pairs = jr.statistics.Pairs.of(jr.Responses(R))
+        pairs = Pairs.of(jr.Responses(R))
         whole = jr.methods.alpharank.AlphaRank(alpha=0.5)(pairs).scores
         keep = jnp.asarray([[0, 1.0, 0], [1.0, 0, 1.0], [0, 1.0, 0]])
-        holed = jr.statistics.Pairs(pairs.wins * keep, pairs.ties * keep)
+        holed = Pairs(pairs.wins * keep, pairs.ties * keep)
         chain = jr.methods.alpharank.AlphaRank(alpha=0.5)(holed).scores
     assert np.asarray(chain) == pytest.approx(np.asarray(whole), abs=1e-12)  # a reversible chain on a path
 

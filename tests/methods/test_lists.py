@@ -50,6 +50,7 @@ def test_an_open_end_is_below_and_in_no_order():
     assert jr.fit(absent, "copeland").scores.tolist() == [-1, 1]  # the first list says nothing of b
 
 
+@pytest.mark.filterwarnings("ignore:4 models have no result on some questions")
 @pytest.mark.parametrize("method", RULES)
 def test_lists_and_questions_are_the_same_voters(method):
     """An ordered list votes as a question does on which the models have such grades."""
