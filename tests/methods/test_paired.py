@@ -367,10 +367,9 @@ def test_case_C13_plackett_luce_map_of_one_event():
     a = brentq(lambda x: 2 / (1 + np.exp(2.5 * x)) - x, 0, 2, xtol=1e-15)
     fit = jr.fit(R, "plackett_luce_map", dtype="float64")
     assert fit.ranks.tolist() == [1, 1, 1, 4, 4]
-    assert len(set(fit.scores[:3])) == len(set(fit.scores[3:])) == 1
+    assert max(np.ptp(fit.scores[:3]), np.ptp(fit.scores[3:])) < 1e-15
     close(fit.scores, [a, a, a, -1.5 * a, -1.5 * a], 1e-12)
     order = [3, 0, 4, 1, 2]
     permuted = jr.fit(R[order], "plackett_luce_map", dtype="float64")
     assert permuted.ranks.tolist() == fit.ranks[order].tolist()
     close(permuted.scores, fit.scores[order], 1e-15)
-    close(permuted.scores, fit.scores[order], 1e-14)
