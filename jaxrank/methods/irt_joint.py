@@ -128,7 +128,7 @@ ENTRIES = (
         published=True,
         exempt={
             "leader": "without a prior no optimum is finite where one model leads on every question",
-            "other_shapes": "without a prior no optimum is finite with one trial or two models",
+            "other_shapes": "without a prior one trial has no finite optimum, and two models end at the step limit",
         },
     ),
     Entry("rasch_3pl_map", ThreeParameter, source="birnbaum1968", options={"prior": 1.0}, published=True),
