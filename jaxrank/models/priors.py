@@ -78,11 +78,11 @@ class Flat(Prior):
         return jnp.zeros_like(t)
 
 
-class Gaussian(Prior):
-    """Normal: sum (t - mean)^2 / (2 var); ``mean`` a number or (L,), ``var`` > 0."""
+class Normal(Prior):
+    """What the normal priors share: the derivatives of sum (t - mean)^2 / (2 var)."""
 
-    mean: Any = number(0.0, ndim=(0, 1))
-    var: Any = number(1.0, above=0, ndim=(0, 1))
+    mean: eqx.AbstractVar[Any]
+    var: eqx.AbstractVar[Any]
 
     def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
         return jnp.sum((t - _like(self.mean, t)) ** 2 / (2 * _like(self.var, t)), axis=0)
@@ -95,6 +95,13 @@ class Gaussian(Prior):
 
     def curvature(self, t: Array) -> Array:
         return self.bend(t)
+
+
+class Gaussian(Normal):
+    """Normal: sum (t - mean)^2 / (2 var); ``mean`` a number or (L,), ``var`` > 0."""
+
+    mean: Any = number(0.0, ndim=(0, 1))
+    var: Any = number(1.0, above=0, ndim=(0, 1))
 
 
 class Laplace(Prior):
@@ -163,7 +170,7 @@ class Cauchy(Prior):
         return (t - _like(self.loc, t)) / _like(self.scale, t)
 
 
-class Empirical(Prior):
+class Empirical(Normal):
     """Normal around the centred log-odds of each model's accuracy in earlier outcomes R0.
 
     mean_i = logit(clip(accuracy of i in R0, eps, 1 - eps)), centred over models; variance ``var``.
@@ -194,18 +201,6 @@ class Empirical(Prior):
         logit = np.log(accuracy / (1 - accuracy))
         self.mean = logit - logit.mean()
         self.var = as_number(var)
-
-    def penalty(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.sum((t - _like(self.mean, t)) ** 2 / (2 * _like(self.var, t)), axis=0)
-
-    def slope(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return (t - _like(self.mean, t)) / _like(self.var, t)
-
-    def bend(self, t: Array, smoothing: Any = 0.0) -> Array:
-        return jnp.broadcast_to(1 / _like(self.var, t), t.shape)
-
-    def curvature(self, t: Array) -> Array:
-        return self.bend(t)
 
 
 def as_prior(value: Any) -> Prior:
