@@ -33,7 +33,7 @@ docs: .venv/docs ## the documentation, in build/docs; its pages are executed
 lint: .venv/dev ## ruff and pyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: .venv/dev ## let ruff lay out the code
 	$(BIN)/ruff check --fix .
