@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from jaxrank.errors import OptionError
@@ -50,7 +51,7 @@ class Solver(eqx.Module):
 
 def at_least_one(name: str, value: Any) -> None:
     """`OptionError` unless a field of a solver is a whole number of 1 or more."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return
     whole = isinstance(value, int | np.integer | np.ndarray | jax.Array) and not isinstance(value, bool)
     array = np.asarray(value) if whole else np.zeros(1)
@@ -60,7 +61,7 @@ def at_least_one(name: str, value: Any) -> None:
 
 def above_zero(name: str, value: Any) -> None:
     """`OptionError` unless a field of a solver is a finite number above 0."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return
     number = isinstance(value, int | float | np.number | np.ndarray | jax.Array) and not isinstance(value, bool)
     array = np.asarray(value, float) if number else np.zeros(())
