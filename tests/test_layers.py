@@ -113,6 +113,15 @@ def test_no_import_cycles() -> None:
         visit(module, ())
 
 
+def test_a_folder_and_its_neighbour_import_one_way() -> None:
+    """Inside a room a folder stands above or below what lies beside it (numerics.graph and numerics.solve did both)."""
+    part = lambda module: ".".join(module.split(".")[:3])
+    folders = {part(module) for module in FILES if module.count(".") > 2}
+    arrows = {(part(a), part(b)) for a, tree in TREES.items() for b in imports(tree, lazy=True) if part(a) != part(b)}
+    both = {(a, b) for a, b in arrows if (b, a) in arrows and a in folders and b.count(".") == 2}
+    assert not both
+
+
 def test_results_import_no_plot() -> None:
     """Plots register themselves in ``results/drawing.py``: they import results, and never the reverse."""
     plots = "jaxrank.results.plots"

@@ -52,6 +52,7 @@ from jaxrank.models.options import check_choice, check_count, check_number
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.dirichlet import dirichlet_moments
 from jaxrank.numerics.precision import precision
+from jaxrank.numerics.seeds import check_seed
 
 
 def bayes(
@@ -280,6 +281,6 @@ def _check_trials(cells: Cells, k: int) -> None:
 
 def _is_exact(method: str, n_draws: int, seed: int) -> bool:
     check_count("n_draws", n_draws, 2)
-    check_count("seed", seed, 0, 2**63 - 1)
+    check_seed(seed)
     check_choice("method", method, ("normal", "exact"))
     return method == "exact"

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
-from jaxrank.numerics.solve.lanes import lanes
+from jaxrank.numerics.lanes import lanes
 from jaxrank.numerics.solve.linear import solve_grounded
 from jaxrank.numerics.solve.newton import Near, Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
@@ -26,7 +26,7 @@ class Likelihood(eqx.Module):
     Theta enters through differences only: it is kept at mean zero within each group of models that the data compare.
 
     **laned**: True where ``parts`` and ``start`` also take arrays with lanes in their last axis
-    (`jaxrank.numerics.solve.lanes`).
+    (`jaxrank.numerics.lanes`).
     """
 
     statistic: ClassVar[type]

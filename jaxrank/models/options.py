@@ -185,10 +185,10 @@ def check_count(name: str, value: Any, low: int = 1, high: int = MOST) -> None:
         raise OptionError(f"{name}={shown(value)}; it must be a whole number of {low} or more{upper}")
 
 
-def check_flag(name: str, value: Any) -> None:
-    """`OptionError` unless a value is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{name}={shown(value)}; it must be True or False")
+def check_flag(name: str, value: Any, optional: bool = False) -> None:
+    """`OptionError` unless a value is True or False, or None where that is one (``optional``)."""
+    if not isinstance(value, bool | np.bool_) and not (optional and value is None):
+        raise OptionError(f"{name}={shown(value)}; it must be True or False{' or None' * optional}")
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:

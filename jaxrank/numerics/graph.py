@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from jaxrank.numerics.solve.lanes import lanes
+from jaxrank.numerics.lanes import lanes
 
 _WORD = 32
 

@@ -16,7 +16,9 @@ import numpy as np
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Aligned, Pairs
 from jaxrank.errors import JaxrankWarning, OptionError
+from jaxrank.models.options import check_count
 from jaxrank.numerics.interval import check_level
+from jaxrank.numerics.seeds import as_key
 from jaxrank.posteriors.specs import MODELS, Evidence, PosteriorModel, base_name, name_of
 
 MAX_EVENTS = 200_000
@@ -168,11 +170,10 @@ def predict(posterior: Any, n_draws: int = 400, seed: Any = 0) -> Prediction:
 def _replicates(
     posterior: Any, spec: PosteriorModel, n_draws: int, seed: Any, summarise: Any, evidence: Any = None
 ) -> Any:
-    if n_draws < 1:
-        raise OptionError(f"n_draws={n_draws}; it must be 1 or more")
+    check_count("n_draws", n_draws)
     n_chains, n = posterior.draws["theta"].shape[:2]
     design = (evidence or posterior.evidence).design
-    key = jax.random.key(seed) if isinstance(seed, int | np.integer) else seed
+    key = as_key(seed)
 
     def one(values: Any, _: Any, key: Any) -> Any:
         outcomes = spec.outcomes(values, jax.tree.map(jnp.asarray, design)).sample(key)

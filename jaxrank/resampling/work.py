@@ -15,11 +15,11 @@ from jaxtyping import Array
 
 from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.blocks import lanes_at_once, on_cpu, power_of_two
 from jaxrank.resampling import draws
 from jaxrank.resampling.sources import Source
 
 _CACHE_BYTES = 2**19  # a block on a CPU: within the cache of one core
-_ACCELERATOR_BYTES = 2**28  # a block on a GPU or TPU
 _LOWEST = 16  # fewest replicates in a block on a CPU
 _BLOCK_BYTES = 2**26  # but a block holds no more than this, unless a single replicate does
 
@@ -107,8 +107,6 @@ def concatenate(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]
 
 def block_size(lane_bytes: int, low: int = _LOWEST, high: int = 256) -> int:
     """Replicates in a block, a power of 2, from the bytes that one replicate works on."""
-    on_cpu = jax.default_backend() == "cpu"
-    fit = (_CACHE_BYTES if on_cpu else _ACCELERATOR_BYTES) // max(lane_bytes, 1)
-    low, high = (low, high) if on_cpu else (64, 2**15)
-    low = min(low, 1 << max((_BLOCK_BYTES // max(lane_bytes, 1)).bit_length() - 1, 0))
-    return min(max(1 << max(fit.bit_length() - 1, 0), low), high)
+    low, high = (low, high) if on_cpu() else (64, 2**15)
+    low = min(low, power_of_two(_BLOCK_BYTES // max(lane_bytes, 1)))
+    return lanes_at_once(lane_bytes, _CACHE_BYTES, low, high)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.methods import catalogue
+from jaxrank.models.options import check_flag
 from jaxrank.models.ranker import Methods, Ranker
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.progress import progress_bar
@@ -53,6 +54,7 @@ def fit_all(
     >>> list(table.skipped)  # it needs two trials
     ['pass_hat_k']
     """
+    check_flag("progress", progress, optional=True)
     data = as_data(data)
     chosen = named_methods(catalogue.catalogue() if methods is None else methods)
     priors = priors_for(chosen, R0)

@@ -73,6 +73,7 @@ def convergence(
     [0.6, 0.0, 0.4]
     """
     check_flag("tau", tau)
+    check_flag("progress", progress, optional=True)
     with precision(dtype):  # refused here where it is wrong, also for methods that run in float64 anyway
         data, scheme = as_data(data), as_scheme(scheme)
     named = named_methods(_usual(data) if methods is None else methods)
@@ -173,6 +174,8 @@ def _check_grid(grid: Any, n_trials: int, every: bool) -> tuple[int, ...]:
     if isinstance(grid, str | bytes) or not isinstance(grid, Iterable):
         raise OptionError(f"grid={shown(grid)}; it must be a list of numbers of trials from 1 to {n_trials}")
     points = list(cast("Iterable[Any]", grid))
+    if not points:
+        raise OptionError(f"grid=[]; name numbers of trials from 1 to {n_trials}, or leave grid out for all of them")
     for n in points:
         check_count("grid: a number of trials", n, 1, n_trials)
     return tuple(sorted({*map(int, points), n_trials}))

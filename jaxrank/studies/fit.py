@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
@@ -23,13 +22,13 @@ from jaxrank.errors import (
     JaxrankError,
     JaxrankWarning,
     NoFiniteOptimumError,
-    OptionError,
     UndefinedScoreError,
 )
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Method, Ranker, Settles
 from jaxrank.numerics.precision import precision
+from jaxrank.numerics.seeds import as_key
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
@@ -119,20 +118,6 @@ def raise_failure(result: Result) -> None:
 def read_statistic(ranker: Ranker, data: Data, pairing: str = "aligned") -> Any:
     """The statistic that a ranker reads, from whole data."""
     return data.statistic(ranker.statistic, pairing)
-
-
-def as_key(seed: Seed) -> jax.Array:
-    """A JAX key from an integer or a key."""
-    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
-        return seed
-    if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.shape == (2,):
-        return jax.random.wrap_key_data(seed)
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-        if not -(2**63) <= seed < 2**64:
-            raise OptionError(f"seed={seed} does not fit in 64 bits; use a smaller whole number")
-        with jax.enable_x64(True):  # else its upper half would be lost in float32, and kept in float64
-            return jax.random.key(np.uint64(int(seed) % 2**64))
-    raise OptionError(f"seed must be an integer or a JAX key, not {type(seed).__name__}")
 
 
 def run(ranker: Ranker, stat: Any, key: Any = None) -> Fit:

@@ -19,7 +19,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Events
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.options import check_count
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.models.ranker import Methods, Ranker, options_by_model
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import folder_of
@@ -63,6 +63,7 @@ def model_pools(
     Returns `Pools`. Raises subclasses of `JaxrankError`.
     """
     check_count("n_replicates", n_replicates)
+    check_flag("progress", progress, optional=True)
     data = as_data(data)
     _check_data(data)
     Models(size).check((len(data.models), 1, 1))
@@ -71,7 +72,6 @@ def model_pools(
     named = named_methods(methods)
     priors = priors_for(named, R0)
     check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
-    check_count("n_replicates", n_replicates)
     check_running(checkpoint, chunk_size)
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named.items():

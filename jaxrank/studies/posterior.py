@@ -19,7 +19,7 @@ from jaxrank.data.kind import Data
 from jaxrank.data.statistics import Counts, Pairs
 from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
 from jaxrank.models.likelihood import covariance, maximise
-from jaxrank.models.options import check_choice, check_count, check_flag, check_number, shown
+from jaxrank.models.options import check_choice, check_count, check_flag, check_number
 from jaxrank.models.priors import Gaussian, Prior
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
@@ -91,8 +91,7 @@ def posterior(
     if pairing != "aligned" and (kind in CONJUGATE or MODELS[kind].statistic is not Pairs):
         raise OptionError(f"pairing={pairing!r} is about models of pairs; {kind} reads none")
     check_flag("dense_mass", dense_mass)
-    if progress is not None and not callable(progress):
-        raise OptionError(f"progress={shown(progress)}; it must be a function of steps done and steps of a chain")
+    check_flag("progress", progress, optional=True)
     if target_accept is None:
         target_accept = TARGET_ACCEPT[MODELS[kind].item_depth if kind in MODELS else 0]
     check_number("target_accept", target_accept, above=0, below=1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.kind import Data
 from jaxrank.errors import OptionError
-from jaxrank.models.options import check_choice, check_count
+from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import check_folder
@@ -97,6 +97,7 @@ def bootstrap(
     (1000, 2)
     """
     check_choice("keep", keep, KEEP)
+    check_flag("progress", progress, optional=True)
     data, scheme = as_data(data), as_scheme(scheme)
     if isinstance(scheme, Models):
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")

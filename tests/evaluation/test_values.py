@@ -109,6 +109,8 @@ def test_conservative_is_wrong_and_among_the_most_confident_of_all():
     assert (rubrics.find("conf_wrong_penalty").categories(signals(completion_bpt=bits)) == 1).any()
 
 
+JUDGED = [[[5, 3, 2], [2, 3, 5]]]
+RIGHT, TOKENS = np.tile([0.0, 1.0], (2, 3, 2))[:, :, :2, None], np.tile([10.0, 20.0], (2, 3, 1))[..., None]
 WRONG = [None, "x", -1, 2.5, np.nan, np.inf, 1e300, [1, 2, 3], object(), True]
 
 
@@ -128,6 +130,12 @@ WRONG = [None, "x", -1, 2.5, np.nan, np.inf, 1e300, [1, 2, 3], object(), True]
         (lambda v: ev.rank_with_intervals([1, 2], [1, 1], ties=v), "ties"),
         (lambda v: ev.stopping_rule([1, 2], [1, 1], width=v), "width"),
         (lambda v: ev.stopping_rule([1, 2], [1, 1], top=v), "top"),
+        (lambda v: jr.judges.infer(counts=JUDGED, n_chains=1, n_samples=4, n_warmup=0, seed=v), "seed"),
+        *((lambda v, o=o: jr.judges.identifiability(JUDGED, **{o: v}), o) for o in ("n_starts", "seed")),
+        *(
+            (lambda v, o=o: jr.scaling.evaluate_scaling(RIGHT, TOKENS, **{o: v}), o)
+            for o in ("resample", "n_replicates", "seed")
+        ),
     ],
 )
 def test_arguments_are_refused_by_name(call, option):

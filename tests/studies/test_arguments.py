@@ -37,6 +37,8 @@ WRONG = {
     "empty": [],
     "words": ["a", "b"],
 }
+ALSO = {"seed": ("-1", "2**64", "True"), "grid": ("empty", "0"), "progress": ("0", "-1", "a list", "empty")}
+"""Refused of these arguments, which others may mean."""
 ALWAYS = ("a word", "2.5", "NaN", "a huge integer", "an object", "complex", "bytes", "subsample(abc)")  # refused
 STUDY = {"n_replicates": 4, "seed": 0, "progress": False}
 COMMON = ("seed", "pairing", "dtype")
@@ -54,21 +56,21 @@ CALLS = {
     "fit": (lambda **k: jr.fit(R, **{"method": "avg", **k}), ("method", "R0", "on_failure", *COMMON)),
     "bootstrap": (
         lambda **k: jr.bootstrap(R, **{"method": "bayes", **STUDY, **k}),
-        ("method", "R0", "n_replicates", "scheme", "keep", "chunk_size", *COMMON),
+        ("method", "R0", "n_replicates", "scheme", "keep", "chunk_size", "progress", *COMMON),
     ),
     "subsample": (
         lambda **k: jr.subsample(R, **{"method": "avg", "n": 2, **STUDY, **k}),
-        ("n", "n_replicates", "seed", "dtype", "chunk_size"),
+        ("n", "n_replicates", "seed", "dtype", "chunk_size", "progress"),
     ),
     "convergence": (
         lambda **k: jr.convergence(R, **{"methods": ["avg"], **STUDY, **k}),
-        ("methods", "n_replicates", "reference", "scheme", "tau", "grid", "chunk_size", *COMMON),
+        ("methods", "n_replicates", "reference", "scheme", "tau", "grid", "chunk_size", "progress", *COMMON),
     ),
     "model_pools": (
         lambda **k: jr.model_pools(R, **{"methods": ["avg"], "size": 2, **STUDY, **k}),
-        ("methods", "size", "n_replicates", "chunk_size", *COMMON),
+        ("methods", "size", "n_replicates", "chunk_size", "progress", *COMMON),
     ),
-    "fit_all": (lambda **k: jr.fit_all(R, **{"methods": ["avg"], **k}), COMMON),
+    "fit_all": (lambda **k: jr.fit_all(R, **{"methods": ["avg"], **k}), ("progress", *COMMON)),
     "posterior": (
         _post,
         ("model", "n_chains", "n_warmup", "n_samples", "sampler", "target_accept", "n_steps", "progress", *COMMON),
@@ -83,6 +85,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_no_argument_ends_in_a_traceback(call, record_property):
+    """Interface 21: no raw exception; seed=-1, grid=[] and progress="no" were taken."""
     run, arguments = CALLS[call]
     n_refused = 0
     for argument in arguments:
@@ -93,7 +96,7 @@ def test_no_argument_ends_in_a_traceback(call, record_property):
                 n_refused += 1
                 assert "\n" not in str(error)  # noqa: PT017
             else:
-                assert kind not in ALWAYS, (argument, kind)
+                assert kind not in (*ALWAYS, *ALSO.get(argument, ())), (argument, kind)
     record_property("refused", f"{n_refused} of {len(arguments) * len(WRONG)}")
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxrank.errors import DataError
+from jaxrank.models.options import check_count, check_flag, check_number
+from jaxrank.numerics.seeds import check_seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,10 @@ def identifiability(
     Every pair is pushed both ways by sequential quadratic programming from ``n_starts`` starts; the perfect judge,
     always compatible with one judge's data, is one of them.
     """
+    check_flag("monotone", monotone)
+    check_number("margin", margin, 0)
+    check_count("n_starts", n_starts)
+    check_seed(seed)
     g = np.asarray(judged, float)
     g = g[None] if g.ndim == 2 else g
     if g.ndim != 3 or g.shape[-1] < 2 or np.any(g < 0) or np.any(g.sum(-1) <= 0):

@@ -23,9 +23,11 @@ from jaxrank.errors import DataError, JaxrankWarning, OptionError
 from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
 from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
 from jaxrank.evaluation.judges.scores import checked_scores
+from jaxrank.models.options import check_count
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.numerics.separation import (
     DRAWN,
     Superiority,
@@ -126,10 +128,10 @@ def infer(
         raise OptionError(f"values must be {m} finite numbers, one a level")
     chosen = find_prior(prior)
     for name, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise OptionError(f"{name}={value}; it must be a whole number of {least} or more")
+        check_count(name, value, least)
+    check_seed(seed)
     with precision(dtype):
-        keys = jax.random.split(jax.random.key(seed), n_chains)
+        keys = jax.random.split(as_key(seed), n_chains)
         drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
     score = drawn["pi"] @ v
     flat = score.reshape(-1, score.shape[-1])

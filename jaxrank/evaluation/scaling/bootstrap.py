@@ -11,9 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxrank.errors import DataError, JaxrankWarning, OptionError
+from jaxrank.errors import DataError, JaxrankWarning
 from jaxrank.evaluation.scaling.arise_score import arise, arise_samples, falling_share, scaling_metric
+from jaxrank.models.options import check_choice, check_count
 from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.resampling.draws import integers, replicate_key
 
 _BLOCK = 64
@@ -66,10 +68,9 @@ def evaluate_scaling(
     """
     y, t = _checked(correct, tokens)
     check_level(level)
-    if n_replicates < 2:
-        raise OptionError(f"n_replicates={n_replicates}; at least 2 are needed")
-    if resample not in ("samples", "trials", "both"):
-        raise OptionError(f'resample={resample!r}; it must be "samples", "trials" or "both"')
+    check_count("n_replicates", n_replicates, 2)
+    check_choice("resample", resample, ("samples", "trials", "both"))
+    check_seed(seed)
     names = tuple(models) if models is not None else tuple(f"model {i}" for i in range(len(y)))
     if len(names) != len(y):
         raise DataError(f"models has {len(names)} names for {len(y)} models")
@@ -84,7 +85,7 @@ def evaluate_scaling(
             JaxrankWarning,
             stacklevel=2,
         )
-    draws = _replicates(jnp.asarray(y), jnp.asarray(t), jax.random.key(seed), n_replicates, resample)
+    draws = _replicates(jnp.asarray(y), jnp.asarray(t), as_key(seed), n_replicates, resample)
     points = (arise(a, tok), scaling_metric(a, tok))
     unit = {"samples": "samples", "trials": "trials", "both": "samples and trials"}[resample]
     columns: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.likelihood import Likelihood, identity
 from jaxrank.models.options import number
-from jaxrank.numerics.solve.lanes import lanes
+from jaxrank.numerics.lanes import lanes
 
 
 class PairLikelihood(Likelihood):

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.solve.lanes import lanes
+from jaxrank.numerics.lanes import lanes
 
 # Above this size one LAPACK call beats the written-out elimination, alone and under vmap.
 SMALL = 64

@@ -61,7 +61,7 @@ class Newton(Solver):
 
         ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: such lanes cost
         no iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters may have lanes in their last axis (see
-        `jaxrank.numerics.solve.lanes`), each an optimisation of its own; then so have value, gradient and step.
+        `jaxrank.numerics.lanes`), each an optimisation of its own; then so have value, gradient and step.
         """
         dtype = start.dtype
         eps = jnp.finfo(dtype).eps

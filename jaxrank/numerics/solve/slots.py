@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
+from jaxrank.numerics.blocks import lanes_at_once
+
 _CACHE_BYTES = 2**20  # lanes at work on a CPU: within the cache of one core
-_ACCELERATOR_BYTES = 2**28
 _FEWEST, _MOST = 16, 2**12
 _IDLE = 8  # lanes are exchanged when one slot in so many is idle
 
@@ -160,12 +161,10 @@ def _run_queue(leaves: list[Array], batched: list[bool], size: int, restore: Cal
 
 
 def _slots(state: Any, leaves: list[Array], batched: list[bool], size: int) -> int:
-    """Lanes at work at once, a power of 2, from the bytes of one."""
+    """Lanes at work at once, from the bytes of one."""
     own = [x for x, b in zip(leaves, batched, strict=True) if b]
     lane = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in [*jax.tree.leaves(state), *own]) // max(size, 1)
-    limit = _CACHE_BYTES if jax.default_backend() == "cpu" else _ACCELERATOR_BYTES
-    fit = max(limit // max(lane, 1), 1)
-    return min(max(1 << (fit.bit_length() - 1), _FEWEST), _MOST)
+    return lanes_at_once(lane, _CACHE_BYTES, _FEWEST, _MOST)
 
 
 def _where(mask: Array, new: Any, old: Any) -> Any:

@@ -31,7 +31,7 @@ class Solution(NamedTuple):
 class Solver(eqx.Module):
     """A way to the minimum of a smooth function; a failure is a status.
 
-    **laned**: True where parameters may have lanes in their last axis (`jaxrank.numerics.solve.lanes`).
+    **laned**: True where parameters may have lanes in their last axis (`jaxrank.numerics.lanes`).
     """
 
     laned: ClassVar[bool] = False
