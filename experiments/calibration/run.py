@@ -1,0 +1,168 @@
+"""How often is what the library says false? Every default statement on simulated data whose truth is known.
+
+    python -m experiments.calibration.run [--quick] [--sets N] [--minutes T] [--only TEXT] [--again]
+
+Writes results/table.json, a cell at a time (a run that was stopped goes on where it stood), then results/table.md, and
+prints what fails: statements false in more than 6.5 % of the sets (8 % below 20 questions) where they claim 5 %, by
+more than two standard errors of the simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jaxrank as jr
+from experiments.calibration import tables, truths
+from experiments.calibration.statements import STATEMENTS, Study, gaps_of, scores_of
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+SETS, QUICK_SETS, REPLICATES = 2000, 200, 1000
+TRIALS, QUESTIONS = (1, 2, 3, 5, 16, 80), (10, 20, 50, 150, 500)
+CENTRE = (5, 50, 3)
+"""Models, questions, trials of the statements about all models, on every truth; for `VARIED` one varies at a time."""
+AROUND = (
+    *((5, 50, n) for n in TRIALS),
+    *((5, m, 3) for m in QUESTIONS),
+    (2, 50, 3),
+    (20, 50, 3),
+    (2, 150, 2),
+    (20, 30, 8),
+    (20, 20, 1),
+)
+VARIED = (truths.SKEWED, truths.ORDERED)
+BATTLE_SIZES = ((2, 100), (5, 200), (5, 1000), (20, 2000))
+QUICK_BATTLES = ((5, 200),)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One truth at one size. **kind**: "score" or "gap" (many sets in a call), "all" (a call a set), "battles"."""
+
+    kind: str
+    truth: truths.Truth | truths.Battles
+    models: int
+    size: tuple[int, ...]  # questions and trials, or battles
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind} | {self.truth.name} | {self.models} x {' x '.join(map(str, self.size))}"
+
+    @property
+    def seed(self) -> int:
+        return zlib.crc32(self.key.encode())
+
+    def labels(self) -> dict[str, Any]:
+        names = ("questions", "trials") if len(self.size) == 2 else ("battles",)
+        own = {"kind": self.kind, "truth": self.truth.name, "untold": self.truth.untold, "models": self.models}
+        return own | dict(zip(names, self.size, strict=True))
+
+
+def cells(quick: bool) -> Iterator[Cell]:
+    trials, questions = ((1, 3, 16), (20, 150)) if quick else (TRIALS, QUESTIONS)
+    for kind, models in (("score", 1), ("gap", 2)):
+        for truth in truths.TRUTHS:
+            yield from (Cell(kind, truth, models, (m, n)) for m in questions for n in trials)
+    yield from (Cell("all", truth, CENTRE[0], CENTRE[1:]) for truth in truths.TRUTHS)
+    for truth in () if quick else VARIED:
+        yield from (Cell("all", truth, size[0], size[1:]) for size in dict.fromkeys(AROUND) if size != CENTRE)
+    for models, battles in QUICK_BATTLES if quick else BATTLE_SIZES:
+        yield from (Cell("battles", truth, models, (battles,)) for truth in truths.BATTLES)
+
+
+def measure(cell: Cell, sets: int, replicates: int) -> list[dict[str, Any]]:
+    """A row for every statement that can be made about the truth of a cell."""
+    began = time.perf_counter()
+    rng = np.random.default_rng(cell.seed)
+    found = _in_one_call(cell, rng, sets) if cell.kind in ("score", "gap") else _one_by_one(cell, rng, sets, replicates)
+    rows = []
+    for name, values in found.items():
+        false, width, seconds = np.array(values, float).T
+        said = np.isfinite(false)
+        error, n = (float(false[said].mean()) if said.any() else None), int(said.sum())
+        row = cell.labels() | {"statement": name, "sets": len(false), "silent": len(false) - n, "error": error}
+        row["mc"] = round(float(max(false[said].std(), 1 / n) / np.sqrt(n)), 5) if n else None
+        row["width"] = round(float(width[said].mean()), 4) if n else None
+        rows.append(row | {"seconds": round(float(seconds.sum()), 3)})
+    print(f"{cell.key}: {time.perf_counter() - began:.1f} s", flush=True)
+    return rows
+
+
+def _in_one_call(cell: Cell, rng: np.random.Generator, sets: int) -> dict[str, list[tuple[float, float, float]]]:
+    name, judge = {"score": ("scores", scores_of), "gap": ("differences", gaps_of)}[cell.kind]
+    scores = cell.truth.scores(cell.models)
+    truth = float(scores[0] - scores[1:].sum())
+    out: list[tuple[float, float, float]] = []
+    for outcomes in cell.truth.draw(rng, sets, cell.models, *cell.size):
+        began = time.perf_counter()
+        false, width = judge(outcomes, truth)
+        each = (time.perf_counter() - began) / len(false)
+        silent = np.isnan(width)
+        out += [(np.nan if s else float(f), float(w), each) for f, w, s in zip(false, width, silent, strict=True)]
+    return {name: out}
+
+
+def _one_by_one(cell: Cell, rng: np.random.Generator, sets: int, replicates: int) -> dict[str, Any]:
+    truth = cell.truth.scores(cell.models)
+    said = [s for s in STATEMENTS if s.fits("battles" if cell.kind == "battles" else "trials")]
+    out: dict[str, Any] = {s.name: [] for s in said}
+    for number, data in enumerate(_data_sets(cell, rng, sets)):
+        study = Study(data, truth, number, replicates)
+        for statement in said:
+            began = time.perf_counter()
+            try:
+                false, width = statement.judge(study)
+            except jr.JaxrankError:
+                false, width = np.nan, np.nan
+            out[statement.name].append((false, width, time.perf_counter() - began))
+    return out
+
+
+def _data_sets(cell: Cell, rng: np.random.Generator, sets: int) -> Iterator[Any]:
+    if isinstance(cell.truth, truths.Battles):
+        names = [f"model {i}" for i in range(cell.models)]
+        for _ in range(sets):
+            yield jr.Comparisons(*cell.truth.draw(rng, cell.models, *cell.size), models=names)
+    else:
+        for outcomes in cell.truth.draw(rng, sets, cell.models, *cell.size):
+            yield from map(jr.Responses, outcomes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a slice of the grid, to results/quick.json")
+    parser.add_argument("--sets", type=int, help=f"data sets a cell; default {SETS}, or {QUICK_SETS} with --quick")
+    parser.add_argument("--replicates", type=int, default=REPLICATES)
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no new cell after this time")
+    parser.add_argument("--only", default="", help="cells whose name holds this text")
+    parser.add_argument("--again", action="store_true", help="measure cells that are in the file already again")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", jr.JaxrankWarning)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / ("quick.json" if args.quick else "table.json")
+    done: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.exists() else {}
+    end = time.perf_counter() + 60 * args.minutes
+    for cell in cells(args.quick):
+        if args.only in cell.key and (args.again or cell.key not in done) and time.perf_counter() < end:
+            done[cell.key] = measure(cell, args.sets or (QUICK_SETS if args.quick else SETS), args.replicates)
+            path.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in done.items()) + "\n}\n")
+    rows = [row for cell in cells(args.quick) for row in done.get(cell.key, [])]
+    path.with_suffix(".md").write_text(tables.markdown(rows))
+    failed = [row for row in rows if tables.fails(row)]
+    for row in failed:
+        print("fails:", tables.sentence(row))
+    print(f"{len(failed)} of {len(rows)} statements fail; {sum(r['seconds'] for r in rows) / 60:.1f} minutes of calls")
+
+
+if __name__ == "__main__":
+    main()
