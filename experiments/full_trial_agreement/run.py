@@ -1,6 +1,7 @@
 """How far all methods agree when every trial is read: the mimic of the published benchmarks, and real data.
 
     python -m experiments.full_trial_agreement.run [DATA ...]     # fits, one JSON a data set under results/
+    python -m experiments.full_trial_agreement.run NAME=FILE      # the same of a file that jaxrank.read takes
     python -m experiments.full_trial_agreement.run --report       # table.md and figure.png from results/
 
 A result that exists is kept; delete it to fit again. Deterministic: the mimic has seed 0, so have the methods that
@@ -22,25 +23,24 @@ CONFIG = json.loads((HERE / "config.json").read_text())
 RESULTS = HERE / "results"
 
 
-def data_set(name: str) -> tuple[Any, Any]:
-    """Responses (or R) and the prior outcomes R0 of the methods that read one; None where there are none."""
+def data_set(name: str, path: str) -> tuple[Any, Any]:
+    """Responses and the prior outcomes R0 of the methods that read one; None where there are none."""
     import jaxrank as jr
     from experiments import mimic
 
+    if path:
+        return jr.read(path), None
     if name in mimic.ALL:
         bench = mimic.benchmark(name, seed=CONFIG["seed"])
         return jr.Responses(bench.R, models=bench.models), bench.greedy[:, :, None]
-    if name in CONFIG["files"]:
-        file = np.load(HERE / CONFIG["files"][name])
-        return jr.Responses(file["R"], models=file["models"].tolist()), None
     return jr.datasets.load(name), None
 
 
-def fit(name: str) -> dict[str, Any]:
+def fit(name: str, path: str) -> dict[str, Any]:
     import jaxrank as jr
     from jaxrank.methods.catalogue import entries
 
-    data, prior = data_set(name)
+    data, prior = data_set(name, path)
     methods = [m for m, e in entries().items() if e.published or m in CONFIG["additions"]]
     began = time.perf_counter()
     table = jr.fit_all(data, methods, R0=prior, dtype=CONFIG["dtype"], seed=CONFIG["seed"])
@@ -85,7 +85,8 @@ def report() -> None:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     detail: list[str] = []
-    names = [name for name in CONFIG["data"] if (RESULTS / f"{name}.json").exists()]
+    others = sorted(path.stem for path in RESULTS.glob("*.json") if path.stem not in CONFIG["data"])
+    names = [name for name in (*CONFIG["data"], *others) if (RESULTS / f"{name}.json").exists()]
     found = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name in names}
     for name in names:
         s = summary(found[name])
@@ -149,10 +150,11 @@ def main() -> None:
     if "--report" in sys.argv:
         return report()
     RESULTS.mkdir(exist_ok=True)
-    for name in sys.argv[1:] or CONFIG["data"]:
+    for argument in sys.argv[1:] or CONFIG["data"]:
+        name, _, path = argument.partition("=")
         target = RESULTS / f"{name}.json"
         if not target.exists():
-            target.write_text(json.dumps(fit(name), indent=1))
+            target.write_text(json.dumps(fit(name, path), indent=1))
             print(name, json.loads(target.read_text())["seconds"], "s", flush=True)
     return None
 

@@ -102,7 +102,7 @@ def _maximise(
             return found
         return found._replace(params=_centred_groups(found.params, n_models, together))
 
-    def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array]]:
+    def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array, Array]]:
         solution = solver(objective_at(smoothing), x, alive, solve)
         x = solution.params if isinstance(solver, Newton) else _centred_groups(solution.params, n_models, together)
         return x, (solution.status, solution.steps, solution.error)

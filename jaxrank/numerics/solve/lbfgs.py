@@ -45,7 +45,7 @@ class LBFGS(Solver):
             return objective(x)[0]
 
         @value.defjvp
-        def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+        def change(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
             found, gradient, _ = objective(primals[0])
             return found, jnp.sum(gradient * tangents[0])
 
