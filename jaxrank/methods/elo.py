@@ -138,7 +138,7 @@ class Elo(RatingSystem, Ranker, ByModel, LeavesUnread):
         itself = matched(self.ties, outcome, outcome, True).astype(outcome.dtype)
         return won, matches - itself
 
-    def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
+    def after_trial(self, state: tuple[Array, ...], played: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
         return state
 
 

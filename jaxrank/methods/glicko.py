@@ -102,7 +102,7 @@ class Glicko(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
         variance = 1 / (1 / variance + _Q**2 * jnp.maximum(information, 0))
         return rating + _Q * variance * surprise, variance
 
-    def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
+    def after_trial(self, state: tuple[Array, ...], played: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
         return state
 
 

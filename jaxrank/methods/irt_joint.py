@@ -12,6 +12,7 @@ from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.joint import JointModel, fit_joint
 from jaxrank.models.irt.rasch import item_fit
+from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.options import count, flag, number, part
 from jaxrank.models.priors import Flat, Prior, as_prior
@@ -33,7 +34,10 @@ class TwoParameter(Ranker, Explains):
     **Params** ``difficulty``, ``discrimination`` (M,), ``objective`` (minus the penalised log-likelihood),
     ``separated``.
     **Status** as `Rasch`: the penalty keeps every a finite, so that a finite optimum exists under the same condition.
-    ``MAX_STEPS``. The objective is not convex: "converged" is a local optimum, the best of the starts.
+    ``MAX_STEPS``. The objective is not convex: "converged" is a local optimum, the best of the starts. ``NOT_UNIQUE``
+    where its mirror image is another: an exchange of models and questions that leaves the data as they are takes one to
+    the other. The scores are then the mean over the images, so that such models tie; the questions' parameters are
+    those of one.
     **Departs** all-right and all-wrong questions are left out under a prior, where the published code refuses the data.
     The published code raises at its step limit; here that is a status.
     """
@@ -104,18 +108,19 @@ def _fit(model: JointModel, stat: Counts, n_starts: int, max_steps: int, details
     b, a, c = model.curve(items)
     blank = lambda v: jnp.where(lost, jnp.nan, v)
     a = jnp.where(table.used, a, jnp.nan)
-    scores = blank(theta)
+    resolution = solver_resolution(blank(theta), found.error)
+    scores, status = of_all_images(table, blank(theta), status, resolution)
     params: dict[str, Any] = {
         "difficulty": blank(reported_difficulty(table, b)),
         "discrimination": blank(a),
         "objective": blank(found.value),
         "separated": separated,
     }
-    if model.guessing is not None or model.estimates_guessing:
+    if model.guesses:
         params["guessing"] = blank(jnp.where(table.used, c, jnp.nan))
     if details:
-        params |= item_fit(table, probability(scores[:, None], a[None, :], b[None, :], c[None, :]))
-    return Fit(scores, status, found.steps, solver_resolution(scores, found.error), params)
+        params |= item_fit(table, probability(theta[:, None], a[None, :], b[None, :], c[None, :]))
+    return Fit(scores, status, found.steps, resolution, params)
 
 
 ENTRIES = (

@@ -12,6 +12,7 @@ from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.marginal import MarginalModel, fit_marginal, item_covariance, posterior, posterior_quantile
 from jaxrank.models.irt.rasch import item_fit
+from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import check_number, count, flag, number, part
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
@@ -77,7 +78,9 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
     **Params** ``difficulty``, ``discrimination``, ``intercept`` (M,), ``sd``, ``log_likelihood``, ``aic``, ``bic``;
     with ``details`` ``difficulty_se``, ``discrimination_se``, ``intercept_se``, ``infit``, ``outfit``.
     **Status** as `RaschMarginal`. With a flat slope prior a question that orders few models perfectly has no finite a:
-    ``MAX_STEPS``.
+    ``MAX_STEPS``. ``NOT_UNIQUE`` where the likelihood has an optimum and its mirror image: an exchange of models and
+    questions that leaves the data as they are takes one to the other. The scores are then the mean over the images, so
+    that such models tie; the questions' parameters are those of one.
     **Departs** from plain marginal maximum likelihood in the weak default prior on log a, which keeps it finite for as
     few models as a benchmark has.
     """
@@ -110,7 +113,7 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     **Fields** as `TwoParameterMarginal`, and ``guessing_prior``: normal on logit c, default (logit 0.2, 0.5);
     ``guessing``: a number in (0, 1) fixes c for all questions, None (default) estimates it.
     **Params** as `TwoParameterMarginal`, and ``guessing`` (M,), with ``details`` ``guessing_se``.
-    **Status** as `RaschMarginal`.
+    **Status** as `TwoParameterMarginal`.
     **Departs** from plain marginal maximum likelihood in the priors: without one on c the model is hardly identified.
     """
 
@@ -169,8 +172,9 @@ def _fit(model: MarginalModel, stat: Counts, quantile: Any, details: bool, max_s
     if details:
         params |= _details(model, item_covariance(model, table, items, mode), d, a, c)
         params |= item_fit(table, probability(mean[:, None], a[None, :], (-d / a)[None, :], c[None, :]))
-    status = precise(found.status, found.error)
-    return Fit(scores, status, found.steps, solver_resolution(scores, found.error), params)
+    resolution = solver_resolution(scores, found.error)
+    scores, status = of_all_images(table, scores, precise(found.status, found.error), resolution)
+    return Fit(scores, status, found.steps, resolution, params)
 
 
 def _details(model: MarginalModel, covariance: Array, d: Array, a: Array, c: Array) -> dict[str, Array]:
@@ -193,11 +197,6 @@ def _details(model: MarginalModel, covariance: Array, d: Array, a: Array, c: Arr
 ENTRIES = (
     Entry("rasch_mml", RaschMarginal, source="bockaitkin1981", published=True),
     Entry("rasch_mml_credible", RaschMarginal, source="bockaitkin1981", options={"quantile": 0.05}, published=True),
-    Entry(
-        "mml_2pl",
-        TwoParameterMarginal,
-        source="bockaitkin1981",
-        exempt={"all_tied": "in a symmetric cycle of models several sets of slopes are equally good; one is returned"},
-    ),
+    Entry("mml_2pl", TwoParameterMarginal, source="bockaitkin1981"),
     Entry("mml_3pl", ThreeParameterMarginal, source="bockaitkin1981"),
 )

@@ -34,7 +34,8 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
     by more than the draw margin. With c^2 = 2 beta^2 + sigma_i^2 + sigma_j^2, t = (mu_i - mu_j)/c, eps =
     draw_margin/c a win gives mu_i += sigma_i^2/c v(t - eps), sigma_i^2 *= 1 - sigma_i^2/c^2 w(t - eps); draws use the
     doubly truncated moments [herbrich2006]. The matches of an event give one factor each, from the beliefs before it;
-    factors multiply. After each trial sigma = sqrt(sigma^2 + tau^2).
+    factors multiply. After each trial sigma = sqrt(sigma^2 + tau^2) for the models that took part in it; of battles,
+    each of which is a trial, these are the two that met.
     **Reads** the stream: trials outer, questions inner. An event is one question in one trial, one battle, or one
     ordered list, as in `Elo`.
     **Scores** the final mean skills mu.
@@ -110,8 +111,8 @@ class TrueSkill(RatingSystem, Ranker, HasStandardErrors, ByModel, LeavesUnread):
         variance = 1 / (1 / variance + precision)
         return mean + variance * pull, variance
 
-    def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
-        return state[0], state[1] + options[1] ** 2
+    def after_trial(self, state: tuple[Array, ...], played: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
+        return state[0], state[1] + jnp.where(played, options[1] ** 2, 0)
 
 
 ENTRIES = (

@@ -157,9 +157,9 @@ def gradient_and_inverse(
 
 def begin_near(model: Any, near: Near, fit: Fit) -> Any:
     """``model`` whose ``solver`` begins at an optimum; the model itself where the fit found none, for priors whose
-    stages have optima of their own, and for solvers that always begin anew."""
+    stages have optima of their own or that allow several, and for solvers that always begin anew."""
     finite = all(bool(np.isfinite(x).all()) for x in jax.tree.leaves(near))
-    able = isinstance(model.solver, Newton) and len(model.prior.smoothings) == 1
+    able = isinstance(model.solver, Newton) and len(model.prior.smoothings) == 1 and model.prior.convex
     if not (able and finite) or int(fit.status) != Status.CONVERGED:
         return model
     return eqx.tree_at(lambda m: m.solver.near, model, near, is_leaf=lambda x: x is None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -18,8 +18,11 @@ class Prior(eqx.Module):
     """An independent prior on each centred parameter t, (n,) or with lanes (n, lanes).
 
     ``proper`` is False where the penalty alone does not make the optimum finite. ``smoothings`` are the widths of the
-    successive problems that a prior with a kink is solved by; (0,) where the penalty is smooth.
+    successive problems that a prior with a kink is solved by; (0,) where the penalty is smooth. ``convex``: whether the
+    penalty is, so that there is one optimum wherever the search begins.
     """
+
+    convex: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
         check_fields(self)
@@ -142,8 +145,10 @@ class Cauchy(Prior):
     """Cauchy: sum log(1 + ((t - loc) / scale)^2); ``scale`` > 0.
 
     The penalty is not convex: with very little data there can be several optima, and the one reached from the start at
-    the likelihood's log-odds is returned.
+    the likelihood's log-odds is returned, of replicates too.
     """
+
+    convex: ClassVar[bool] = False
 
     loc: Any = number(0.0, ndim=(0, 1))
     scale: Any = number(1.0, above=0, ndim=(0, 1))

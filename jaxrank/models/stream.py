@@ -74,8 +74,8 @@ class RatingSystem(eqx.Module):
         ``graded`` `Sequence`. ``careful``: however far apart the ratings are, for systems that overflow without."""
 
     @abc.abstractmethod
-    def after_trial(self, state: tuple[Array, ...], options: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The state after all questions of one trial."""
+    def after_trial(self, state: tuple[Array, ...], played: Array, options: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The state after all questions of one trial, in which the models ``played`` (models, batch) took part."""
 
 
 def matched(ties: str, own: Array, other: Array, graded: bool = False) -> Array:
@@ -224,7 +224,7 @@ def _stream(system: RatingSystem, graded: bool) -> Callable[..., tuple[Array, ..
                 (state, _), _ = jax.lax.scan(carried, first, jnp.roll(block, -1, axis=0))
             else:
                 state, _ = jax.lax.scan(event, state, block)
-            return system.after_trial(state, table), None
+            return system.after_trial(state, jnp.any(block >= 0, axis=0), table), None
 
         start = tuple(jnp.broadcast_to(x, (x.shape[0], width)) for x in begin)
         return jax.lax.scan(trial, start, codes)[0]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import jaxrank as jr
+from jaxrank.models.irt.conditional import _invert
+from jaxrank.models.irt.table import ItemTable
 from jaxrank.numerics.status import Status
 from tests.methods.test_irt_joint import E08, ITEMS, items
 from tests.oracles import golden, tensor_params
@@ -49,6 +52,35 @@ def test_conditional_likelihood_of_many_trials_and_missing_cells():
             fit = jr.fit(data, "rasch_cml", dtype=dtype)
         np.testing.assert_allclose(fit.params["difficulty"], best.x - best.x.mean(), atol=tolerance)
         np.testing.assert_allclose(fit.params["log_likelihood"], -best.fun, rtol=tolerance)
+
+
+def test_probabilities_of_totals_are_exact_whatever_their_spread():
+    """numerics section 4: where the deviation of a total is near 3 the integral was cut off, by 2e-9."""
+    rng = np.random.default_rng(1)
+    trials = rng.integers(0, 3, (300, 8)) * rng.choice([1, 2, 5, 20], (300, 1))
+    trials[:, 0] += 2
+    p = 1 / (1 + np.exp(-rng.normal(0, 2, (300, 8))))
+    right = np.clip(np.rint((trials * p).sum(axis=1)), 1, trials.sum(axis=1) - 1)
+    b, theta = -np.log(p / (1 - p)), np.zeros(300)
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(b - theta[:, None]))
+        theta += (right - (trials * chance).sum(axis=1)) / (trials * chance * (1 - chance)).sum(axis=1)
+    spread = np.sqrt((trials * chance * (1 - chance)).sum(axis=1))
+    assert spread.min() < 1
+    assert spread.max() > 6
+    assert np.sum(abs(spread - 3) < 0.3) > 10
+
+    def one(n: jax.Array, total: jax.Array, b: jax.Array, theta: jax.Array) -> jax.Array:
+        table = ItemTable(jnp.zeros((1, 8)).at[0, 0].set(total), n[None], jnp.ones(8), jnp.zeros(8, int))
+        return _invert(table, b, theta[None]).log_p[0]
+
+    with jax.enable_x64(True):
+        found = jax.vmap(one)(*(jnp.asarray(x, float) for x in (trials, right, b, theta)))
+    for n, q, r, value in zip(trials, chance, right.astype(int), np.asarray(found), strict=True):
+        exact = np.ones(1)
+        for share in np.repeat(q, n):
+            exact = np.convolve(exact, [1 - share, share])
+        assert abs(value - np.log(exact[r])) < 1e-12
 
 
 def conditional_estimate_exists(R: np.ndarray) -> bool:

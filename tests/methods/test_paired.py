@@ -347,6 +347,26 @@ def test_sandwich_is_wider_for_clustered_trials():
     close(np.sqrt(np.diag(single.covariance("sandwich"))), robust, 1e-9)
 
 
+@pytest.mark.parametrize("method", ["bradley_terry", "plackett_luce", "bradley_terry_davidson", "rao_kupper"])
+def test_extend_invents_no_order(method):
+    """numerics 15: of x > y > z and w > z it said "converged" with w above y, and groups that never met were merged."""
+    fit = lambda a, b: jr.fit(
+        jr.Comparisons(a, b, [1] * len(a)), method, separation="extend", dtype="float64", on_failure="return"
+    )
+    chain = fit(["x", "y", "w"], ["y", "z", "z"])
+    assert chain.status == jr.Status.NOT_UNIQUE
+    assert "'w'" in chain.explain()
+    assert "'y'" in chain.explain()
+    s = dict(zip(chain.models, chain.scores, strict=True))
+    assert s["x"] > s["y"] > s["z"]  # what the results do order
+    assert s["w"] > s["z"]
+    apart = fit(["a", "b", "c", "d"], ["b", "a", "d", "c"])
+    assert apart.status == jr.Status.DISCONNECTED
+    assert np.isnan(apart.scores).all()
+    with pytest.raises(jr.errors.NoFiniteOptimumError, match="never compared"):
+        jr.fit(jr.Comparisons(["a", "b", "c", "d"], ["b", "a", "d", "c"], [1] * 4), method, separation="extend")
+
+
 def test_extended_optimum_orders_components_and_fits_inside():
     """Two groups; the first beats the second always. Inside each the scores are those of the group alone."""
     inside = np.array([[0, 3, 1], [1, 0, 2], [2, 1, 0]], float)

@@ -339,6 +339,17 @@ def test_ratings_that_run_apart_do_not_overflow():
         np.testing.assert_allclose(wide.scores, exact.scores, atol=1e-3 * np.ptp(exact.scores))
 
 
+def test_skills_move_only_where_they_are_played():
+    """Numerics section 4: every battle widened the beliefs about all models, the hundred that it was not about too."""
+    battles = jr.Comparisons(["a", "b", "a"] * 4, ["b", "a", "b"] * 4, [1, 1, 0.5] * 4)
+    beside = jr.Comparisons(["a", "b", "a"] * 4 + ["c"], ["b", "a", "b"] * 4 + ["d"], [1, 1, 0.5] * 4 + [1])
+    two, four = (jr.fit(d, "trueskill", tau=1.0, ties="draw", dtype="float64") for d in (battles, beside))
+    np.testing.assert_allclose(four.params["sigma"][:2], two.params["sigma"], rtol=1e-12)
+    alone = jr.fit(jr.Comparisons(["c"], ["d"], [1]), "trueskill", tau=1.0, dtype="float64")
+    np.testing.assert_allclose(four.params["sigma"][2:], alone.params["sigma"], rtol=1e-12)
+    np.testing.assert_allclose(four.scores, np.r_[two.scores, alone.scores], rtol=1e-12)
+
+
 def test_orders_and_replicates_are_lanes_of_one_batch():
     """Shuffled orders within a mapped replicate: the same as one by one."""
     R = np.random.default_rng(1).integers(0, 2, (3, 4, 5))

@@ -96,6 +96,13 @@ def test_a_start_near_the_whole_data_changes_steps_only(method: str) -> None:
     assert solved.any() and (plain["steps"] > 0).any()
 
 
+def test_priors_with_several_optima_begin_anew() -> None:
+    """numerics section 4: begun at the whole data's optimum, a Cauchy prior could end in another than documented."""
+    ranker = make("bradley_terry", prior=jr.priors.Cauchy(0.0, 0.2))
+    assert ranker.prior.convex is False
+    assert near(ranker, whole_fit(Responses(random_tensor(4)), ranker, "x", "aligned", jax.random.key(0))) is ranker
+
+
 @pytest.mark.parametrize("pairing", ["aligned", pytest.param("all", marks=pytest.mark.slow)])
 def test_pairing_is_the_fits(pairing: str) -> None:
     R = random_tensor(1)

@@ -35,6 +35,10 @@ class JointModel(eqx.Module):
     def depth(self) -> int:
         return 3 if self.estimates_guessing else 2
 
+    @property
+    def guesses(self) -> bool:
+        return self.estimates_guessing or self.guessing is not None
+
     def curve(self, items: Float[Array, "questions depth"]) -> tuple[Array, Array, Array]:
         """Difficulty, discrimination and guessing of each question."""
         if self.estimates_guessing:
@@ -87,7 +91,7 @@ def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, ma
     theta, items = found.params
     shift = _level(table, items)
     moved = theta - shift, items.at[:, 0].add(-jnp.where(table.used, shift, 0))
-    if model.prior.proper:
+    if model.prior.proper or not model.guesses:
         return found._replace(params=moved)
     certain = _least_information(model, table, moved) < 1e-5
     status = jnp.where((found.status == Status.CONVERGED) & certain, Status.NO_FINITE_OPTIMUM, found.status)
