@@ -33,4 +33,4 @@ def say_notes(result: Any) -> None:
     for note in result.notes[len(result.data.notes) :]:
         say(f"note: {note}")
     if not result.has_interval:
-        say(f"note: {result.method} has no analytic intervals")
+        say(f"note: {result.method} has no analytic intervals; `jaxrank bootstrap -m {result.method}` draws them")

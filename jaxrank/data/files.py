@@ -1,7 +1,9 @@
 """Writing files so that none is lost: looked at before the work, written beside the target, renamed when whole.
 
 A file that `replacing` writes is at every moment the old one or the new one, whole, whenever the process is killed.
-What a killed process leaves is a file ``.jaxrank-*.part`` in the same folder, which nothing reads.
+What a killed process leaves is a ``.jaxrank-*.part`` in the same folder, which nothing reads; the next save of the same
+file sweeps those that are a day old. A folder (a zarr store) steps aside as ``.jaxrank-*.old`` for the moment between
+two renames, and `left_aside` finds it where the process was killed in that moment.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import secrets
 import shutil
 import stat
 import struct
+import time
 import tokenize
 import zipfile
 import zlib
@@ -29,6 +32,9 @@ DAMAGED = (
 )
 """What NumPy and the library of zip files raise on an npz that is damaged or none; a file that is absent is not among
 them."""
+
+
+_DAY = 86_400  # seconds after which a temporary file is taken for one that a killed process left
 
 
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], what: str) -> Path:
@@ -71,7 +77,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     path = Path(path)
     target = path.resolve() if path.is_symlink() else path
-    temporary = target.with_name(f".jaxrank-{secrets.token_hex(6)}.part")
+    sweep(target.parent, target)
+    temporary = _beside(target, "part")
     try:
         yield temporary
         if temporary.is_dir():
@@ -89,7 +96,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def create(path: Path, content: bytes) -> bool:
     """Make a file that was not there, whole at once; False, and nothing written, where there is one already."""
-    temporary = path.with_name(f".jaxrank-{secrets.token_hex(6)}.part")
+    temporary = _beside(path, "part")
     try:
         with temporary.open("xb") as file:
             file.write(content)
@@ -143,7 +150,7 @@ def _swap_folder(temporary: Path, target: Path) -> None:
     if not target.exists():
         os.replace(temporary, target)
         return
-    aside = target.with_name(f".jaxrank-{secrets.token_hex(6)}.old")
+    aside = _beside(target, "old")
     os.replace(target, aside)
     try:
         os.replace(temporary, target)
@@ -151,6 +158,38 @@ def _swap_folder(temporary: Path, target: Path) -> None:
         os.replace(aside, target)
         raise
     _remove(aside)
+
+
+def sweep(folder: Path, target: Path | None = None) -> None:
+    """Remove what killed processes left in a folder a day ago or earlier: beside one target, or all. An old folder
+    stays while nothing stands in its place."""
+    endings = (".part", ".old") if target is not None and target.exists() else (".part",)
+    for path in folder.glob(f".jaxrank-{'' if target is None else _mark(target)}*"):
+        with contextlib.suppress(OSError):  # another process swept it first
+            if path.suffix in endings and time.time() - _last_touched(path) > _DAY:
+                _remove(path)
+
+
+def left_aside(path: str | os.PathLike[str]) -> Path | None:
+    """The old content of a folder that is gone since a process was killed while it replaced it."""
+    path = Path(path)
+    if path.exists():
+        return None
+    return max(path.parent.glob(f".jaxrank-{_mark(path)}*.old"), key=_last_touched, default=None)
+
+
+def _last_touched(path: Path) -> float:
+    found = path.stat()
+    return max(found.st_mtime, found.st_ctime)
+
+
+def _beside(target: Path, ending: str) -> Path:
+    return target.with_name(f".jaxrank-{_mark(target)}{secrets.token_hex(6)}.{ending}")
+
+
+def _mark(target: Path) -> str:
+    """Whose a temporary file is, in few letters, whatever the length of the name."""
+    return f"{zlib.crc32(target.name.encode('utf-8', 'surrogatepass')):08x}-"
 
 
 def _remove(path: Path) -> None:

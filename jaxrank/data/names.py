@@ -75,6 +75,8 @@ def model_index(models: Sequence[str], model: str | int, argument: str) -> int:
             known = name_list(models, range(len(models)))
             raise OptionError(f"{argument}: no model is named {model!r}; the models are {known}")
         return models.index(model)
+    if isinstance(model, bool | np.bool_) or not isinstance(model, int | np.integer):
+        raise OptionError(f"{argument}: a {type(model).__name__} is no name and no number of a model")
     if not 0 <= model < len(models):
         raise OptionError(f"{argument}: model {model} does not exist; models are numbered 0 to {len(models) - 1}")
     return int(model)
@@ -90,7 +92,12 @@ def places(names: Sequence[str] | int, chosen: Any, what: str) -> np.ndarray:
     size = names if isinstance(names, int) else len(names)
     if chosen is None:
         return np.arange(size)
-    values = np.asarray(chosen).ravel().tolist()
+    try:
+        values = np.asarray(chosen).ravel().tolist()
+    except ValueError:
+        raise OptionError(
+            f"{what} must be one list of names or of whole numbers, not lists of several lengths"
+        ) from None
     if values and all(isinstance(v, bool) for v in values):
         if len(values) != size:
             raise OptionError(f"{what}: the mask has {len(values)} entries; it needs one for each of {size} {what}")

@@ -77,7 +77,10 @@ class Rankings(Counted):
         cls, places: Any, models: Sequence[Any] | None = None, count: Any = None, *, notes: Sequence[str] = ()
     ) -> Rankings:
         """From a table (orders x models) of places, 1 is best, equal places tie, 0 for models that took no part."""
-        table = np.asarray(places)
+        try:
+            table = np.asarray(places)
+        except ValueError:
+            raise DataError("places must be a table: one row an order, all of one length") from None
         if table.ndim != 2 or 0 in table.shape:
             raise DataError(f"places has shape {table.shape}; it needs (orders, models)")
         whole = table.dtype.kind in "iuf" and np.all(np.isfinite(table)) and np.all(table == np.floor(table))

@@ -70,5 +70,5 @@ def check_level(level: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = float("nan")
     if not 0 < found < 1:
-        raise OptionError(f"level={level!r}; it must lie between 0 and 1, for example 0.95")
+        raise OptionError(f"level={' '.join(repr(level).split())[:60]}; it must lie between 0 and 1, for example 0.95")
     return found

@@ -287,7 +287,9 @@ def _named(posterior: Any, others: Any) -> dict[str, Any]:
         pairs = [(posterior.model, posterior), *others.items()]
     else:
         others = [others] if hasattr(others, "draws") or not isinstance(others, Iterable) else others
-        pairs = [(p.model, p) for p in (posterior, *others)]
+        pairs = [(getattr(p, "model", ""), p) for p in (posterior, *others)]
+    if strange := [p for _, p in pairs if not isinstance(p, type(posterior))]:
+        raise OptionError(f"compare takes posteriors, not a {type(strange[0]).__name__}")
     out = dict(pairs)
     if len(out) < len(pairs) or len(out) < 2:
         raise OptionError("compare needs posteriors of different names: give the others as {name: posterior}")

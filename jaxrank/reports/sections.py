@@ -57,8 +57,12 @@ def _ranking(found: Found) -> Section:
     blocks: list[Any] = [Text(f"Method: {result.method}. Status: {result.status}.")]
     frame = result.to_frame(level=found.level)
     has_sets = rep is not None and rep.tally.finite > 1
+    if (played := _played(found.data)) is not None:
+        frame[found.data.content] = played[result.order]
     if rep is not None:
         order = result.order
+        if not result.has_interval and 2 * rep.tally.finite > rep.n_replicates:
+            frame["lower"], frame["upper"] = (end[order] for end in rep.interval(found.level))
         ranks = rep.rank_intervals(found.level)
         frame["rank_interval"] = _ranges(ranks, order)
         if has_sets:
@@ -68,6 +72,8 @@ def _ranking(found: Found) -> Section:
     kinds = []
     if result.has_interval:
         kinds.append(f"lower, upper: normal {found.level:.0%} interval of the score")
+    elif "lower" in frame:
+        kinds.append(f"lower, upper: {found.level:.0%} percentile interval of the score over replicates")
     if rep is not None:
         kinds.append(
             f"rank_interval: {found.level:.0%} percentile interval of the rank over {rep.n_replicates:,} "
@@ -80,6 +86,14 @@ def _ranking(found: Found) -> Section:
     draw = lambda ax: plots.leaderboard(source, ax, level=found.level)
     blocks.insert(1, Figure("leaderboard", "Scores with intervals, best model first", draw))
     return Section("Ranking", blocks)
+
+
+def _played(data: Any) -> np.ndarray | None:
+    """How many battles or ordered lists each model took part in, (L,); None for trials."""
+    if data.questions:
+        return None
+    played = data.count @ (data.events() >= 0)
+    return played.astype(int) if data.whole else played
 
 
 def _ranges(ends: Any, order: np.ndarray) -> list[str]:

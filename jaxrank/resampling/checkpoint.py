@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.files import DAMAGED, create, replacing
+from jaxrank.data.files import DAMAGED, create, replacing, sweep
 from jaxrank.errors import OptionError
 
 MANIFEST = "manifest.json"
@@ -38,6 +38,7 @@ class Checkpoint:
 
     def __init__(self, directory: str | os.PathLike[str], configuration: Mapping[str, Any], chunk: int) -> None:
         self.directory = check_folder(directory)
+        sweep(self.directory)
         self.hash = digest_of(configuration)
         path = self.directory / MANIFEST
         manifest = {"hash": self.hash, "chunk": chunk, "configuration": dict(configuration)}

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
+from jaxrank.models.options import shown
 from jaxrank.numerics.ranks import kendall_tau, rank_scores
 from jaxrank.results.fit import Result
 from jaxrank.results.returned import Returned, named
@@ -43,7 +44,7 @@ class FitTable(Returned):
         return iter(self.results.values())
 
     def __getitem__(self, method: str) -> Result:
-        if method in self.skipped:
+        if isinstance(method, str) and method in self.skipped:
             raise OptionError(f"{method} could not run on these data: {self.skipped[method]}")
         return list(self)[named(tuple(self.results), method, "method")]
 
@@ -80,8 +81,8 @@ class FitTable(Returned):
         if not names:
             why = "; ".join([*self.skipped.values(), *(r.explain() for r in self)][:3])
             raise UndefinedScoreError(f"no method gave every model a score: {why}")
-        if gold is not None and gold not in self.results and gold not in self.skipped:
-            raise OptionError(f"gold={gold!r} is not among the methods: {', '.join(self.results)}")
+        if gold is not None and not (isinstance(gold, str) and (gold in self.results or gold in self.skipped)):
+            raise OptionError(f"gold={shown(gold)} is not among the methods: {', '.join(self.results)}")
         if gold is not None and gold not in names:
             why = self.skipped[gold] if gold in self.skipped else self.results[gold].explain()
             said = f"gold={gold!r} does not rank every model ({why}); {names[0]} takes its place"

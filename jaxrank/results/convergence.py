@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_choice, check_count
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.ranks import rank_scores, tau_with
 from jaxrank.resampling import draws
@@ -127,8 +128,7 @@ class Convergence(Returned):
     def mean(self, method: str, not_converged: Literal["N", "drop"] = "N") -> float:
         """Mean convergence@n. Replicates that did not converge count as N ("N", a lower bound of what they need), or
         are left out ("drop"; NaN where none converged)."""
-        if not_converged not in ("N", "drop"):
-            raise OptionError(f'not_converged={not_converged!r}; it must be "N" or "drop"')
+        check_choice("not_converged", not_converged, ("N", "drop"))
         n = self.converged_at(method)
         if not_converged == "N":
             return float(np.mean(np.where(n == 0, self.n_trials, n)))
@@ -165,13 +165,13 @@ class Convergence(Returned):
 
     def worst(self, method: str, count: int = 1) -> np.ndarray:
         """Numbers of the replicates that took longest: those that did not converge, then by falling convergence@n."""
+        check_count("count", count)
         n = self.converged_at(method)
         return np.argsort(-np.where(n == 0, self.n_trials, n), kind="stable")[:count]
 
     def trajectory(self, method: str, replicate: int) -> np.ndarray:
         """Competition ranks (len(grid), L) of the prefixes of one replicate, drawn again; 0 where there is no rank."""
-        if not 0 <= replicate < self.n_replicates:
-            raise OptionError(f"replicate={replicate} is not between 0 and {self.n_replicates - 1}")
+        check_count("replicate", replicate, 0, self.n_replicates - 1)
         self._curve(method)
         with jax.enable_x64(self.x64[method]):
             return np.asarray(_trajectory(self.works[method], jnp.uint32(replicate)))
@@ -246,6 +246,7 @@ class Convergence(Returned):
 
     def _tau_moments(self, method: str) -> tuple[np.ndarray, np.ndarray]:
         known, total, squares, _ = self._tau_counts(method)
+        self._curve(method)
         if method not in self._moments:
             with np.errstate(invalid="ignore", divide="ignore"):
                 mean = total / known / _TAU_UNIT
@@ -254,9 +255,7 @@ class Convergence(Returned):
         return self._moments[method]
 
     def _curve(self, method: str) -> Curve:
-        if method not in self.curves:
-            raise OptionError(f"{method!r} is not in this study; it has {', '.join(map(repr, self.methods))}")
-        return self.curves[method]
+        return self.curves[self.methods[named(self.methods, method, "method")]]
 
     def __repr__(self) -> str:
         size = f"{self.n_replicates} replicates by {self.scheme}, {len(self.models)} models, {self.n_trials} trials"

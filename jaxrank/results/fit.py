@@ -19,12 +19,12 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.covariance import sandwich
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import check_choice
+from jaxrank.models.options import check_choice, check_flag
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import Bounded, Explains, HasCovariance, HasStandardErrors, LeavesUnread, Ranker
 from jaxrank.numerics.interval import Interval, check_level, percent
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.ranks import RankMethod, rank_scores
+from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
 from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
 from jaxrank.numerics.status import Status
 from jaxrank.results import storage
@@ -67,6 +67,7 @@ class Result(RankedModels):
 
     def rank(self, method: RankMethod = "competition") -> np.ndarray:
         """Ranks with ties as "competition" 1 2 2 4, "competition_max", "dense" or "average"; 0 where a score is NaN."""
+        check_choice("method", method, RANK_METHODS)
         with self.precision():
             return np.asarray(_ranks(self.scores, method, self.fit.resolution))
 
@@ -166,6 +167,7 @@ class Result(RankedModels):
         """Normal intervals (L, L) of the differences score_i - score_j, each for itself, or with ``simultaneous`` all
         at once with probability ``level``: the quantile of the largest of all studentised differences is that of
         normal draws, always the same ones."""
+        check_flag("simultaneous", simultaneous)
         gap, spread = self.differences()
         if simultaneous:
             reach = self._simultaneous_reach(check_level(level)) * spread

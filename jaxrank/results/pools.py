@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import NeedsPrior, Ranker
 from jaxrank.numerics.ranks import rank_scores, tau_with
 from jaxrank.resampling import draws
@@ -94,6 +95,7 @@ class Pools(Returned):
 
     def best(self, target: str = "gold") -> dict[str, float]:
         """Share of pools in which each method has the highest mean tau-b (ties count for all)."""
+        check_choice("target", target, ("gold", "own"))
         table = np.stack([getattr(self, target)[m] for m in self.methods])
         top = np.nanmax(table, axis=0)
         return {m: float(np.mean(row >= top - 1e-9)) for m, row in zip(self.methods, table, strict=True)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.numerics.chains import ess_bulk, ess_mean, ess_tail, r_hat
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.separation import (
@@ -27,7 +27,7 @@ from jaxrank.numerics.separation import (
 )
 from jaxrank.posteriors import checks, files
 from jaxrank.results import storage
-from jaxrank.results.returned import RankedModels
+from jaxrank.results.returned import RankedModels, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +106,7 @@ class Posterior(RankedModels):
 
     def top_k(self, k: int) -> np.ndarray:
         """(models,): probability that a model is among the best k."""
-        if not 1 <= k <= len(self.models):
-            raise OptionError(f"k={k}; it must be between 1 and the number of models, {len(self.models)}")
+        check_count("k", k, 1, len(self.models))
         return (self.rank_draws() <= k).mean(axis=0)
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -118,6 +117,7 @@ class Posterior(RankedModels):
     def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Interval:
         """Intervals (models, models) of the differences of strengths i - j, each for itself, or with ``simultaneous``
         all at once (`Replicates.difference_intervals`)."""
+        check_flag("simultaneous", simultaneous)
         if simultaneous:
             return self._interval(
                 simultaneous_ends(self.theta, self.scores, level), level, "all pairs at once, from draws"
@@ -130,7 +130,7 @@ class Posterior(RankedModels):
 
     def diagnose(self, site: str = "theta") -> dict[str, np.ndarray]:
         """R-hat and effective sample sizes of every entry of a site."""
-        x = self.draws[site]
+        x = self.draws[list(self.draws)[named(tuple(self.draws), site, "site")]]
         return {"r_hat": r_hat(x), "ess_bulk": ess_bulk(x), "ess_tail": ess_tail(x), "ess_mean": ess_mean(x)}
 
     def standard_error(self) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxrank.data.accepted import Seed
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UndefinedScoreError
+from jaxrank.models.options import check_flag, check_number, shown
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.ranks import tau_with
 from jaxrank.numerics.separation import Superiority, difference_ends, rank_ends, shares_above, simultaneous_ends
@@ -223,6 +224,7 @@ class Replicates(Study):
         `Interval.left_out` counts them.
         """
         tail = (1 - check_level(level)) / 2
+        check_number("least", least, 0, 1)
         self._need_finite(2, least)
         values = self.replicate_scores[self._finite]
         if anchor is not None:
@@ -238,6 +240,8 @@ class Replicates(Study):
         Otherwise each is a percentile interval of its own.
         """
         check_level(level)
+        check_number("least", least, 0, 1)
+        check_flag("simultaneous", simultaneous)
         self._need_finite(2, least)
         values = self.replicate_scores[self._finite].astype(np.float64)
         if simultaneous:
@@ -306,11 +310,13 @@ class Replicates(Study):
         if reference is None or isinstance(reference, Result):
             ranks = (self if reference is None else reference).ranks
             return np.where(ranks > 0, -ranks.astype(float), np.nan)
-        values = np.asarray(reference, float)
+        wanted = f"it must be {len(self.models)} scores, one for each model, or a result"
+        try:
+            values = np.asarray(reference, float)
+        except (TypeError, ValueError, OverflowError):
+            raise OptionError(f"reference={shown(reference)}; {wanted}") from None
         if values.shape != (len(self.models),):
-            raise OptionError(
-                f"reference has shape {values.shape}; it must be {len(self.models)} scores, one for each model"
-            )
+            raise OptionError(f"reference has shape {values.shape}; {wanted}")
         return values
 
 

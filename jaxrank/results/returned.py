@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError
+from jaxrank.models.options import shown
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.separation import Superiority
 from jaxrank.results import storage
@@ -190,8 +191,8 @@ def rows_of(frame: pd.DataFrame) -> Iterator[Row]:
 
 def named(names: Sequence[str], name: str, what: str) -> int:
     """The place of a name; `OptionError` with the names that there are."""
-    if name not in names:
-        raise OptionError(f"{name!r} is no {what} here; there are {', '.join(map(repr, names)) or 'none'}")
+    if not isinstance(name, str) or name not in names:
+        raise OptionError(f"{shown(name)} is no {what} here; there are {', '.join(map(repr, names)) or 'none'}")
     return list(names).index(name)
 
 

@@ -17,8 +17,8 @@ from jaxrank.models.options import check_count, check_flag, check_number, shown
 from jaxrank.models.ranker import Methods
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
-from jaxrank.resampling.checkpoint import check_folder, folder_of
-from jaxrank.resampling.configuration import open_checkpoint
+from jaxrank.resampling.checkpoint import folder_of
+from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
@@ -82,8 +82,7 @@ def convergence(
     _check_scheme(data, scheme, n_trials)
     points = _check_grid(grid, n_trials, bool(data.questions))
     n = number_of_replicates(data, Trials(), n_replicates)
-    if checkpoint is not None:
-        check_folder(checkpoint)
+    check_running(checkpoint, chunk_size)
     curves: dict[str, Curve] = {}
     works: dict[str, PrefixWork] = {}
     wide: dict[str, bool] = {}

@@ -14,8 +14,7 @@ from jaxrank.errors import OptionError
 from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
 from jaxrank.numerics.precision import precision
-from jaxrank.resampling.checkpoint import check_folder
-from jaxrank.resampling.configuration import open_checkpoint
+from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
 from jaxrank.resampling.sources import make_source
@@ -106,8 +105,7 @@ def bootstrap(
     check_pairing({name: ranker}, data, pairing)
     check_prior(ranker, R0, scheme, name)
     n = number_of_replicates(data, scheme, n_replicates)
-    if checkpoint is not None:
-        check_folder(checkpoint)
+    check_running(checkpoint, chunk_size)
     with precision(dtype):
         key = as_key(seed)
         estimate = whole_fit(data, ranker, name, pairing, key)

@@ -19,7 +19,7 @@ import pytest
 import jaxrank as jr
 from jaxrank.cli.app import make_app
 from jaxrank.data import files
-from jaxrank.errors import OptionError
+from jaxrank.errors import DataError, OptionError
 from jaxrank.posteriors.files import check_format
 from tests.problems import graded
 
@@ -153,6 +153,67 @@ def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
         raise Stopped
     assert [p.name for p in tmp_path.iterdir()] == ["a.zarr"]
     assert (store / "part").read_text(encoding="utf-8") == "new"
+
+
+def stale(path: Path) -> Path:
+    """Two days old."""
+    os.utime(path, (time.time() - 2 * 86_400,) * 2)
+    return path
+
+
+@pytest.fixture
+def ctime_is_mtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of the last renaming cannot be set back."""
+    monkeypatch.setattr(files, "_last_touched", lambda path: path.stat().st_mtime)
+
+
+@pytest.mark.usefixtures("ctime_is_mtime")
+def test_what_killed_processes_left_is_swept_after_a_day(tmp_path: Path) -> None:
+    """interface 20: files of killed saves stayed for ever; those of saves that go on elsewhere stay."""
+    left = {name: files._beside(tmp_path / target, "part") for name, target in (("own", "a.csv"), ("other", "b.csv"))}
+    young = files._beside(tmp_path / "a.csv", "part")
+    for path in (*left.values(), young):
+        path.write_text("text", encoding="utf-8")
+        stale(path) if path != young else None
+    files.write_text(tmp_path / "a.csv", "text")
+    assert {p.name for p in tmp_path.iterdir()} == {"a.csv", left["other"].name, young.name}
+    files.sweep(tmp_path)  # as a checkpoint does
+    assert {p.name for p in tmp_path.iterdir()} == {"a.csv", young.name}
+
+
+@pytest.mark.usefixtures("ctime_is_mtime")
+def test_a_kill_between_two_renames_loses_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """interface 20, for zarr stores: the old one stands aside, loading says where, and nothing sweeps it."""
+    store = tmp_path / "a.zarr"
+
+    def save(text: str) -> None:
+        with files.replacing(store) as temporary:
+            temporary.mkdir()
+            (temporary / "part").write_text(text, encoding="utf-8")
+
+    save("old")
+    assert files.left_aside(store) is None
+    replace, calls = os.replace, []
+
+    def killed(*paths: Path) -> None:
+        calls.append(paths)
+        if len(calls) > 1:  # as after a kill, what cleans up does not run either
+            raise Stopped
+        replace(*paths)
+
+    monkeypatch.setattr(os, "replace", killed)
+    with contextlib.suppress(Stopped):
+        save("new")
+    monkeypatch.setattr(os, "replace", replace)
+    aside = files.left_aside(store)
+    assert aside is not None and not store.exists()
+    with pytest.raises(DataError, match=rf"a\.zarr is gone.*{aside.name}"):
+        jr.load(store)
+    stale(aside)
+    save("third")
+    assert (store / "part").read_text(encoding="utf-8") == "third" and aside.exists()
+    save("fourth")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.zarr"]
 
 
 def test_a_file_keeps_its_permissions_and_links_are_followed(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ import jaxrank as jr
 from jaxrank.reports.blocks import Code, Items, Section, Table, Text
 from jaxrank.reports.html import write_html
 from jaxrank.reports.markdown import write_markdown
+from jaxrank.reports.sections import sections
+from jaxrank.reports.study import study
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
 EVIL = ["<script>alert(1)</script>", "b|c_d*", "plain"]
@@ -76,6 +78,17 @@ def test_battles(tmp_path: Path) -> None:
     battles = jr.Comparisons(a, b, [1, 0.5, 1, 0] * 5)
     page = jr.report(battles, tmp_path / "b.html", methods=["bradley_terry_map"], n_replicates=40).read_text()
     assert "bradley_terry_davidson_map" in page and "these data have none" in page
+
+
+def test_a_method_without_errors_has_intervals_of_its_replicates() -> None:
+    """front-door B12: Elo's table had no interval, and no table said how often a model had played."""
+    battles = jr.Comparisons(["x", "x", "y", "z"] * 5, ["y", "z", "z", "x"] * 5, [1, 0.5, 1, 0] * 5)
+    more = jr.Comparisons(["x"] * 4, ["y"] * 4, [0] * 4)
+    found = study(battles + more, "elo", ["elo"], False, 40, 0.95, 0, None, "")
+    (page,) = (section for section in sections(found) if section.title == "Ranking")
+    table = next(block.frame for block in page.blocks if isinstance(block, Table)).set_index("model")
+    assert np.all((table["lower"] <= table["score"]) & (table["score"] <= table["upper"]))
+    assert table["battles"].to_dict() == {"x": 19, "y": 14, "z": 15}
 
 
 def test_ordered_lists(tmp_path: Path) -> None:

@@ -204,6 +204,67 @@ def test_superiority_has_one_orientation(ranking: Any) -> None:
     assert above[best, worst] > 0.9 > 0.1 > above[worst, best]
 
 
+WRONG = {
+    "None": None,
+    "a word": "nonsense",
+    "no word": "",
+    "True": True,
+    "-1": -1,
+    "0": 0,
+    "2.5": 2.5,
+    "bytes": b"x",
+    "NaN": float("nan"),
+    "a huge integer": 10**400,
+    "a list": [1, 2, 3],
+    "a mapping": {"a": 1},
+    "complex": 1j,
+    "an object": object(),
+    "an array": np.zeros((2, 2, 2)),
+    "lists of lists": [[1, 2], [3]],
+    "nothing": [],
+}
+LEFT = ("save", "plot", "to_arviz", "within", "statistic")
+"""Paths, options of figures and the library's own calls; the first two have tests of their own."""
+
+
+def public_methods(thing: Any) -> Iterator[tuple[Any, str]]:
+    """Every argument of every public method that can be called with it alone, or with a method and a replicate."""
+    needed = {"method": "avg", "replicate": 0}
+    for name in dir(thing):
+        call = getattr(thing, name) if not name.startswith("_") and name not in LEFT else None
+        if not inspect.ismethod(call):
+            continue
+        arguments = [a for a in inspect.signature(call).parameters.values() if a.kind is not a.VAR_KEYWORD]
+        must = {a.name for a in arguments if a.default is a.empty}
+        for argument in (a.name for a in arguments):
+            others = {n: needed[n] for n in must - {argument} if n in needed}
+            if must <= {argument, *others}:
+                yield lambda value, c=call, a=argument, o=others: c(**{**o, a: value}), f"{name}({argument})"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*MAKE, "Responses", "Comparisons", "Rankings"])
+def test_no_argument_of_a_method_ends_in_a_traceback(returned: dict[str, Any], name: str, record_property: Any) -> None:
+    """Interface 21: agreement(gold=[...]), tau("x"), top_k(None), fit[None] and some 50 like them were raw errors."""
+    lists = jr.Rankings([["a", "b"], ["b", "a"]])
+    thing = {**returned, "Responses": DATA, "Comparisons": BATTLES, "Rankings": lists}[name]
+    calls = [*public_methods(thing)]
+    if isinstance(thing, Returned):
+        calls.append((lambda value: thing[value], "[]"))
+    n_refused = 0
+    for call, where in calls:
+        for kind, value in WRONG.items():
+            try:
+                call(value)
+            except jr.JaxrankError as error:
+                n_refused += 1
+                assert "\n" not in str(error), (where, kind)  # noqa: PT017
+            except Exception as error:
+                raise AssertionError(f"{name}.{where}: {kind}: {error!r}") from error
+    assert n_refused > 0
+    record_property("refused", f"{n_refused} of {len(calls) * len(WRONG)}")
+
+
 def test_the_unit_is_what_was_drawn() -> None:
     cases = {
         "trials": (DATA, "trials"),

@@ -269,6 +269,13 @@ def test_tau_is_scipys() -> None:
     np.testing.assert_allclose(rep.tau(rep.scores[::-1]), rep.tau(-scipy.stats.rankdata(-rep.scores[::-1])), atol=1e-6)
 
 
+def test_a_reference_that_does_not_rank_every_model_has_no_tau() -> None:
+    """numerics, section 3: NaN in the reference; agreement with a part of a ranking is no number."""
+    rep = bootstrap(random_tensor(shape=(4, 4, 5)), "avg", n_replicates=5)
+    assert np.isnan(rep.tau([1.0, np.nan, 2.0, 3.0])).all() and np.isnan(rep.tau([np.nan] * 4)).all()
+    assert np.isfinite(rep.tau([1.0, np.inf, 2.0, 3.0])).all()  # an infinite score is first
+
+
 def test_constant_replicates_have_no_tau() -> None:
     rep = bootstrap(np.ones((3, 4, 2), int), "avg", n_replicates=5)
     assert np.isnan(rep.tau([3.0, 2, 1])).all()

@@ -10,10 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.readers import files
 from jaxrank.data.readers.columns import Column, code, code_arrow, listed
 from jaxrank.data.readers.tables import Options
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError
+
+_MOST_PACKED = 1000
+"""Times that a large parquet file may unpack to its size; tables of random scores stay below 200."""
 
 
 class Frame(Protocol):
@@ -102,8 +106,19 @@ def load_parquet(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict
         names = pick(file.schema_arrow.names)
         if repeated := [c for c in names if file.schema_arrow.names.count(c) > 1]:
             raise DataError(f"{path}: column {repeated[0]!r} appears twice")
+        _check_rows(path, file.metadata.num_rows, len(names))
         table = file.read(columns=names)
         return {name: code_arrow(table.column(name)) for name in names}
+
+
+def _check_rows(path: Path, rows: int, columns: int) -> None:
+    """A column of one value repeated, or a header that lies, makes many rows of few bytes."""
+    size, unpacked = path.stat().st_size, 8 * rows * columns
+    if unpacked > max(files.MAX_UNPACKED, _MOST_PACKED * size):
+        raise DataError(
+            f"{path} says that its {size:,} bytes unpack to {rows:,} rows; of a file that is packed more than "
+            f"{_MOST_PACKED:,} times at most {files.MAX_UNPACKED:,} bytes are read; write it as csv"
+        )
 
 
 @contextmanager

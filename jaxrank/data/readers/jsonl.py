@@ -16,6 +16,23 @@ BATCH = 512
 """Lines that are held as Python objects at a time."""
 
 
+class _Twice(ValueError):
+    """One key of an object with two values."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; Python's own reader would keep the last value of a key and say nothing."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        for key, value in pairs:
+            if found[key] != value:
+                raise _Twice(f"the key {shown(key)} twice, with the values {shown(value)} and {shown(found[key])}")
+    return found
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_object).decode
+
+
 def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
     """The objects in ``text``; `DataError` that names the line where it is cut off or not JSON."""
     rows = []
@@ -42,7 +59,7 @@ def _indented(text: str, name: str) -> dict[str, Any] | None:
     if not first.startswith("{"):
         return None
     try:
-        json.loads(first)
+        _decode(first)
     except (ValueError, RecursionError):
         if first != "{" and first.endswith("}"):
             return None
@@ -54,7 +71,7 @@ def _indented(text: str, name: str) -> dict[str, Any] | None:
 def parse(text: str, name: str, line: int | None = None) -> Any:
     """One JSON value; `DataError` with the place where the text stops being JSON."""
     try:
-        return json.loads(text)
+        return _decode(text)
     except json.JSONDecodeError as error:
         cut = (
             " (the file seems to be cut off)"
@@ -66,6 +83,9 @@ def parse(text: str, name: str, line: int | None = None) -> Any:
         ) from None
     except RecursionError:
         raise DataError(f"{name} is nested too deeply to be read") from None
+    except _Twice as error:
+        at = "" if line is None else f" at line {line}"
+        raise DataError(f"{name} has an object{at} that holds {error}; keep one of them") from None
     except ValueError as error:  # Python reads no integer of more than 4,300 digits
         at = "" if line is None else f" at line {line}"
         raise DataError(f"{name} holds a number that cannot be read{at}: {str(error).split(';')[0]}") from None
@@ -141,7 +161,7 @@ def _parse_lines(lines: list[str], name: str, number: int) -> list[Any]:
     """One value a line; many lines at once are three times faster, and one at a time where that fails."""
     filled = [line for line in lines if not line.isspace()]
     try:
-        rows = json.loads("[" + ",".join(filled) + "]")
+        rows = _decode("[" + ",".join(filled) + "]")
     except (ValueError, RecursionError):
         rows = []
     if len(rows) == len(filled):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from jaxrank.data.comparisons import TIE, Comparisons
-from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, Finding, few, of_statistic, pick
+from jaxrank.methods.catalogue import entries
+from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, Finding, few, of_statistic, pick, reads
 
 FEW_MET = 0.5
 """Sparse: at most this share of the pairs has met."""
@@ -27,7 +28,7 @@ def _battles(data: Comparisons) -> Finding:
         f"{data.models[least]!r} with {played[least]:g}",
         "Methods of a response tensor (bayes, pass_at_k, rasch, ...) cannot read battles. Ties count as half a win, as "
         "a tie of their own (bradley_terry_davidson, rao_kupper), or not at all, as each method says.",
-        methods=of_statistic("counts", "ballots"),
+        methods=tuple(name for name in entries() if not reads(name, "comparisons")),
     )
 
 
@@ -45,8 +46,8 @@ def _sparse(data: Comparisons) -> Finding | None:
         "sparse battles",
         CAUTION,
         says,
-        "Order between models that never met rests on chains of others: methods that average over opponents without "
-        "their strength (win_rate, borda) mislead; Bradley-Terry models follow the chains.",
+        "Order between models that never met rests on chains of others, which Bradley-Terry models follow. Shares of "
+        "battles won mislead where opponents differ in strength.",
         models=pick(data.models, alone),
     )
 
@@ -57,5 +58,5 @@ def _order_of_battles(data: Comparisons) -> Finding:
         NOTE,
         "battles are taken in the order given; whether it is that of play is not known",
         "Ratings that read battles in order (Elo, Glicko, TrueSkill) depend on it, other methods do not.",
-        methods=of_statistic("sequence"),
+        methods=of_statistic("sequence", kind="comparisons"),
     )

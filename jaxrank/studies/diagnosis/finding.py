@@ -41,8 +41,15 @@ class Finding:
     methods: tuple[str, ...] = ()
 
 
-def of_statistic(*names: str) -> tuple[str, ...]:
-    return tuple(k for k, e in entries().items() if e.ranker().statistic.name in names)
+def reads(name: str, kind: str) -> bool:
+    """Whether a method of the catalogue reads data of a kind."""
+    ranker = entries()[name].ranker()
+    return kind in (ranker.kinds or ranker.statistic.kinds)
+
+
+def of_statistic(*names: str, kind: str) -> tuple[str, ...]:
+    """Methods that read one of these statistics, of data of this kind."""
+    return tuple(k for k, e in entries().items() if e.ranker().statistic.name in names and reads(k, kind))
 
 
 def pick(names: Sequence[str], where: Any) -> tuple[str, ...]:

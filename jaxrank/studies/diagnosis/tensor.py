@@ -79,7 +79,7 @@ def _counts_only(data: Responses) -> Finding | None:
         CAUTION,
         "only counts are known, not which trial succeeded",
         'Paired methods need pairing="all"; methods that read trials in order refuse the data.',
-        methods=of_statistic("pairs", "events", "sequence"),
+        methods=of_statistic("pairs", "events", "sequence", kind="responses"),
     )
 
 
@@ -156,7 +156,7 @@ def _twins(data: Responses) -> Finding | None:
 def _order_of_trials(data: Responses) -> Finding | None:
     if data.outcomes is None or data.shape[2] == 1:
         return None
-    ordered = of_statistic("sequence")
+    ordered = of_statistic("sequence", kind="responses")
     if _is_sorted(data.outcomes):
         return Finding(
             "trial order",

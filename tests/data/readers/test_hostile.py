@@ -156,11 +156,19 @@ def test_bytes_of_another_encoding_in_a_column_that_is_not_read(tmp_path):
         ('{"model": "a\\u0000", "question": "q", "score": 1}', "no text"),
         ("", "is empty"),
         ("nul", "not JSON at line 1"),
+        ('{"model": "a", "question": "q", "score": 1, "score": 0}', "the key 'score' twice, with the values 1 and 0"),
+        ('{"model": "a", "question": {"id": 1, "id": 2}, "score": 1}', "the key 'id' twice"),
     ],
 )
 def test_hostile_json(tmp_path, name, text, says):
     """interface 21: RecursionError, OverflowError and ValueError of Python's json."""
     refused(write(tmp_path / name, text), says)
+
+
+def test_a_key_twice_with_one_value_is_one_key(tmp_path):
+    for name in ("r.json", "r.jsonl"):
+        path = write(tmp_path / name, '{"model": "a", "question": "q", "score": 1, "score": 1}\n')
+        assert read(path).outcomes.tolist() == [[[1]]]
 
 
 def test_hostile_members_of_an_inspect_log(tmp_path):
@@ -282,6 +290,19 @@ def test_names_of_parquet_files_that_are_kept_as_bytes(tmp_path):
     parquet.write_table(pa.table(table | {"model": [b"\xff", b"b"]}), path)
     with pytest.raises(DataError, match="not UTF-8"):
         read(path)
+
+
+def test_parquet_of_few_bytes_and_many_rows(tmp_path, monkeypatch):
+    """interface 26: a column of one value repeated, which packs to nothing."""
+    n = 200_000
+    table = pa.table({"model": ["a"] * n, "question": ["q"] * n, "score": [1] * n})
+    parquet.write_table(table, tmp_path / "r.parquet")
+    assert read(tmp_path / "r.parquet").shape == (1, 1, n)
+    monkeypatch.setattr(files, "MAX_UNPACKED", 1_000_000)
+    refused(tmp_path / "r.parquet", "unpack to 200,000 rows", "write it as csv")
+    random = pa.table({"model": ["a"] * n, "question": ["q"] * n, "score": np.random.default_rng(0).integers(0, 2, n)})
+    parquet.write_table(random, tmp_path / "random.parquet")
+    assert read(tmp_path / "random.parquet").shape == (1, 1, n)
 
 
 def test_parquet_with_a_column_twice(tmp_path):
