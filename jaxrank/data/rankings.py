@@ -297,5 +297,9 @@ def _encode(groups: list[list[list[Any]]], models: Any) -> tuple[tuple[str, ...]
     code = {name: i for i, name in enumerate(names)}
     unknown = [item for item in items if item not in code]
     if unknown:
-        raise DataError(f"the orders name models that are not in models: {name_list(unknown, range(len(unknown)))}")
+        counts = all(isinstance(m, int | float | np.number) for m in models)
+        hint = "; how often each order was given is count=" if counts else ""
+        raise DataError(
+            f"the orders name models that are not in models: {name_list(unknown, range(len(unknown)))}{hint}"
+        )
     return names, code

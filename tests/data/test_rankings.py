@@ -144,6 +144,7 @@ def test_replicates_of_orders():
         ([["a", []]], {}, "empty group"),
         ([["a", 1]], {}, "mix"),
         ([["a", "b"]], {"models": ["a"]}, "not in models"),
+        ([["a", "b"], ["b", "a"]], {"models": [3, 2]}, "not in models: 'a', 'b'; .*is count="),  # F01: its second place
         ([["a"]], {"models": ["a", "b"]}, "no order lists 'b'"),
         ([[0, 5]], {"models": ["a", "b"]}, "refer to model 5"),
         ([[-1, 0]], {}, "negative"),

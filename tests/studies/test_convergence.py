@@ -245,7 +245,7 @@ def test_refusals() -> None:
         con.tau("avg")
     with pytest.raises(OptionError, match="is no method here"):
         con.pmf("bayes")
-    with pytest.raises(OptionError, match="replicate=10.*at most 9"):
+    with pytest.raises(OptionError, match=r"replicate=10.*at most 9"):
         con.trajectory("avg", 10)
 
 

@@ -174,7 +174,8 @@ def outcome(path: Path, **options: Any) -> tuple[str, str]:
     return "read", ""
 
 
-def main(count: int, seed: int) -> None:
+def main(count: int, seed: int) -> Counter[str]:
+    """Read that many changed files, print what did not go well, and count what happened."""
     seen: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for path in files(Path(folder), count, seed):
@@ -185,6 +186,7 @@ def main(count: int, seed: int) -> None:
             if kind == "traceback" or time.perf_counter() - start > 5:
                 print(path.name, options, f"{time.perf_counter() - start:.1f} s", text[-1500:], sep="\n")
     print(count, "files:", dict(seen))
+    return seen
 
 
 if __name__ == "__main__":
