@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit
+from jaxrank.models.fit import Fit, share_resolution
 from jaxrank.models.options import number
 from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
@@ -66,7 +66,7 @@ class AlphaRank(Ranker):
             scores=scores,
             status=jnp.where(connected, Status.CONVERGED, Status.DISCONNECTED).astype(jnp.int32),
             steps=jnp.asarray(0, jnp.int32),
-            resolution=16 * jnp.finfo(dtype).eps * jnp.where(connected, range_, 0),
+            resolution=share_resolution(jnp.where(connected, range_, 0)),
             params={"mass": jnp.exp(scores)},
         )
 

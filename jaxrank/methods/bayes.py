@@ -49,7 +49,7 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, Bounded, MeanOfCells, ChecksD
         scores = above if self.quantile is None else above + ndtri(jnp.asarray(self.quantile, above.dtype)) * sd
         if self.needs_R0 and self.prior is None:
             return exact_fit(jnp.full_like(scores, jnp.nan), Status.UNDEFINED, mean=origin + above, sd=sd)
-        return exact_fit(scores, origin=origin, mean=origin + above, sd=sd)
+        return exact_fit(scores, origin=origin, n_terms=stat.questions.shape[0], mean=origin + above, sd=sd)
 
     def moments(self, stat: Counts) -> tuple[Float[Array, ""], Float[Array, " models"], Float[Array, " models"]]:
         """The first weight, and of every model the posterior mean above it and the standard deviation."""

@@ -11,14 +11,14 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import choice, part
-from jaxrank.models.pairs.fit import SEPARATION, PairedModel, assemble, determined, fit_paired, support
+from jaxrank.models.pairs.fit import SEPARATION, PairedModel, Support, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.newton import Newton
-from jaxrank.numerics.solve.solver import Solver
+from jaxrank.numerics.solve.solver import Solution, Solver
 
 
 class PlackettLuce(Ranker, PairedModel, LeavesUnread):
@@ -56,13 +56,10 @@ class PlackettLuce(Ranker, PairedModel, LeavesUnread):
         return unread_pairs(stat, "bradley_terry_davidson reads them")
 
     def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
-        if self.prior.proper:
-            return fit_paired(self, stat)
-        stat = self.read(stat)
-        known = support(self, stat)
-        inside = determined(self, stat, known)
-        solution = self.mm.iterate(_update(inside, known.together, self.update), log_odds(inside.wins), known.alive)
-        return assemble(self, stat, known, solution)
+        return fit_paired(self, stat, None if self.prior.proper else self._iterate)
+
+    def _iterate(self, inside: Pairs, known: Support) -> Solution:
+        return self.mm.iterate(_update(inside, known.together, self.update), log_odds(inside.wins), known.alive)
 
 
 def _update(stat: Pairs, together: Array, name: str) -> Callable[[Array], Array]:

@@ -41,7 +41,7 @@ class Average(Ranker, HasStandardErrors, Bounded, MeanOfCells):
         else:
             above = stat.mean_over_questions(stat.heights)
         status = jnp.where(jnp.all(jnp.isfinite(above)), Status.CONVERGED, Status.UNDEFINED)
-        return exact_fit(above, status, stat.levels[0])
+        return exact_fit(above, status, stat.levels[0], n_terms=stat.questions.shape[0])
 
     @property
     def of_cells(self) -> bool:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.fit import Fit
+from jaxrank.models.fit import Fit, share_resolution
 from jaxrank.models.options import choice
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
@@ -62,8 +62,9 @@ class SerialRank(Ranker, LeavesUnread):
         single = jnp.sum(equal) == 1
 
         vector = vectors[:, 0] - jnp.mean(vectors[:, 0])
-        tolerance = 64 * eps * size / jnp.where(single, values[1] - second, 1) if n > 2 else 64 * eps
-        tolerance = jnp.minimum(jnp.maximum(tolerance, 64 * eps), 1).astype(dtype)
+        # How far the vector turns for a relative change of the shares: the size of the matrix over the gap beside it.
+        condition = size / jnp.where(single, values[1] - second, 1) if n > 2 else jnp.ones((), dtype)
+        tolerance = jnp.minimum(share_resolution(jnp.maximum(condition, 1)), 1)
         apart = vector[:, None] - vector[None, :]
         order = jnp.where(jnp.abs(apart) > tolerance, jnp.sign(apart), 0)
         agreement = jnp.sum(c * order) / 2

@@ -30,24 +30,44 @@ class Fit(eqx.Module):
     params: dict[str, Any]
 
 
-def exact_fit(scores: Float[Array, " models"], status: Any = Status.CONVERGED, origin: Any = 0.0, **params: Any) -> Fit:
+def exact_fit(
+    scores: Float[Array, " models"],
+    status: Any = Status.CONVERGED,
+    origin: Any = 0.0,
+    n_terms: int | None = None,
+    **params: Any,
+) -> Fit:
     """A `Fit` of a closed form whose scores ``origin + scores`` are exact up to the rounding of one division and a
-    short sum. An origin that all models share costs its own last digit only."""
+    sum, of ``n_terms`` numbers (`rounding_resolution`). An origin that all models share costs its own last digit
+    only."""
     scores = jnp.asarray(scores)
     origin = jnp.asarray(origin, scores.dtype)
     return Fit(
         scores=origin + scores,
         status=jnp.asarray(status, jnp.int32),
         steps=jnp.asarray(0, jnp.int32),
-        resolution=rounding_resolution(scores) + 2 * jnp.finfo(scores.dtype).eps * jnp.abs(origin),
+        resolution=rounding_resolution(scores, n_terms) + 2 * jnp.finfo(scores.dtype).eps * jnp.abs(origin),
         params=params,
     )
 
 
-def rounding_resolution(scores: Float[Array, "*batch models"]) -> Float[Array, "*batch"]:
-    """Resolution of scores that differ from exact arithmetic by summation order only: 64 ulp of the largest."""
+def rounding_resolution(scores: Float[Array, "*batch models"], n_terms: int | None = None) -> Float[Array, "*batch"]:
+    """Resolution of scores that differ from exact arithmetic by rounding only, of the largest of them: 64 ulp, or of a
+    sum of ``n_terms`` positive numbers, each good to an ulp or two, 4 + sqrt(n_terms) / 2 ulp.
+
+    However large the counts are, their quotients are good to an ulp; what errors add up to is that many numbers, one
+    after the other, of which sqrt(n / 12) ulp are expected. Sums in another order lose less.
+    """
     finite = jnp.where(jnp.isfinite(scores), jnp.abs(scores), 0)
-    return 64 * jnp.finfo(scores.dtype).eps * jnp.max(finite, axis=-1)
+    ulps = 64 if n_terms is None else 4 + n_terms**0.5 / 2
+    return ulps * jnp.finfo(scores.dtype).eps * jnp.max(finite, axis=-1)
+
+
+def share_resolution(condition: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+    """Resolution of what is worked out from shares of pairs, wins / comparisons: 16 ulp of ``condition``, how far a
+    score moves for a relative change of the shares. Shares are single quotients, good to an ulp whatever the size of
+    the counts."""
+    return 16 * jnp.finfo(condition.dtype).eps * condition
 
 
 def solver_resolution(scores: Float[Array, "*batch models"], error: Any = 0.0) -> Float[Array, "*batch"]:

@@ -87,7 +87,7 @@ class TablePrefixes(Prefixes):
 
         _, totals = jax.lax.scan(step, jnp.zeros(self.shape[:2], jnp.int32), (steps, self.table))
         scores = totals[np.array(self.grid) - 1] / self.shape[1]
-        return scores, rounding_resolution(scores)
+        return scores, rounding_resolution(scores, self.shape[1])
 
     @property
     def lane_bytes(self):

@@ -51,7 +51,10 @@ class TabulatedReplication(Work):
         else:
             scores = jnp.mean(self.table.at[k.astype(jnp.int32)].get(mode="promise_in_bounds"), axis=1)
         status = jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED)
-        resolution = rounding_resolution(scores - self.table[0]) + 2 * jnp.finfo(dtype).eps * jnp.abs(self.table[0])
+        n_terms = 1 if k.ndim == 1 else self.shape[1]  # totals are whole numbers
+        resolution = rounding_resolution(scores - self.table[0], n_terms) + 2 * jnp.finfo(dtype).eps * jnp.abs(
+            self.table[0]
+        )
         return kept_of(Fit(scores, status, jnp.asarray(0, jnp.int32), resolution, {}))
 
 
@@ -64,7 +67,7 @@ def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array)
     dtype = jnp.zeros(()).dtype
     n = scheme.n if isinstance(scheme, Subsample) else data.shape[2]
     with jax.enable_x64(True):
-        table = np.asarray(cell_table(ranker, n, np.asarray(data.levels)))[n - 1]
+        table = np.asarray(cell_row(ranker, n, np.asarray(data.levels)))
     by_trial = np.moveaxis(np.asarray(data.outcomes), 2, 0)
     linear = linear_values(ranker, data) is not None
     successes = by_trial.sum(axis=2) if linear else by_trial
@@ -101,13 +104,19 @@ def cell_table(ranker: Ranker, n_trials: int, levels: Any = (0.0, 1.0)) -> Float
 
     From the method itself, with one "model" for each k.  **levels** (2,): the values of a failure and a success.
     """
-    levels = jnp.asarray(levels, jnp.float64)
+    numbers = jnp.arange(1, n_trials + 1, dtype=jnp.float64)
+    return jax.lax.map(lambda n: _cells(ranker, n, n_trials, levels), numbers)
+
+
+@eqx.filter_jit
+def cell_row(ranker: Ranker, n_trials: int, levels: Any = (0.0, 1.0)) -> Float[Array, " successes"]:
+    """The last row of `cell_table` alone."""
+    return _cells(ranker, jnp.asarray(n_trials, jnp.float64), n_trials, levels)
+
+
+def _cells(ranker: Ranker, n: Array, n_trials: int, levels: Any) -> Float[Array, " successes"]:
     k = jnp.arange(n_trials + 1, dtype=jnp.float64)
-
-    def row(n: Array) -> Array:
-        successes = jnp.minimum(k, n)
-        categories = jnp.stack([n - successes, successes], axis=-1)[:, None, :]
-        scores = ranker(Counts(categories, jnp.ones(1, jnp.float64), levels)).scores
-        return jnp.where(k <= n, scores, jnp.nan)
-
-    return jax.lax.map(row, jnp.arange(1, n_trials + 1, dtype=jnp.float64))
+    successes = jnp.minimum(k, n)
+    categories = jnp.stack([n - successes, successes], axis=-1)[:, None, :]
+    scores = ranker(Counts(categories, jnp.ones(1, jnp.float64), jnp.asarray(levels, jnp.float64))).scores
+    return jnp.where(k <= n, scores, jnp.nan)

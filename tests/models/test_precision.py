@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.data.statistics import Counts, Pairs
 from jaxrank.evaluation import judges
+from jaxrank.methods.catalogue import make
+from jaxrank.numerics.ranks import rank_scores
 from jaxrank.numerics.status import Status
 
 PAIRED = (
@@ -56,6 +61,71 @@ def test_trials_by_the_million(method):
     for n in (10**4, 10**6, 10**7):
         successes = np.random.default_rng(n).binomial(n, chance)
         honest(*both(jr.Responses.from_counts(successes, np.full(chance.shape, n)), method))
+
+
+SHARED = {
+    "alpharank": {}, "serial_rank_prob_diff": {}, "rank_centrality": {}, "rank_centrality smoothed": {"smoothing": 1.0},
+    "pagerank": {}, "spectral": {}, "spectral_keener": {}, "nash": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", SHARED)
+def test_methods_of_shares_are_as_exact_for_any_counts(method):
+    """numerics section 6: resolutions picked by hand. Shares are single quotients: what float32 loses does not grow
+    with the counts, stays below the resolution, and below 32 ulp of each probability of a chain."""
+    rng = np.random.default_rng(1)
+    ranker = make(method.split()[0], **SHARED[method])
+    errors = {}
+    for n in (100, 10**4, 10**7):
+        strength = rng.normal(0, 1, (16, 12))
+        total = np.triu(rng.integers(n // 2, n + 1, (16, 12, 12)), 1)
+        wins = rng.binomial(total, 1 / (1 + np.exp(strength[:, None, :] - strength[:, :, None])))
+        wins = wins + (total - wins).swapaxes(1, 2)
+        found = []
+        for dtype in ("float32", "float64"):
+            with jax.enable_x64(dtype == "float64"):
+                w = jnp.asarray(wins, dtype)
+                found.append(jax.tree.map(np.asarray, jax.jit(jax.vmap(ranker))(Pairs(w, 0 * w))))
+        single, double = found
+        good = (single.status == Status.CONVERGED) & (double.status == Status.CONVERGED)
+        assert good.mean() > 0.8
+        error = np.abs(single.scores - double.scores)
+        if method.startswith(("rank_centrality", "pagerank")):
+            assert (error / double.scores)[good].max() < 32 * np.finfo(np.float32).eps
+        else:
+            assert np.all(error.max(axis=1) <= single.resolution, where=good)
+        errors[n] = np.median(error.max(axis=1)[good] / np.abs(double.scores).max(axis=1)[good])
+    assert errors[10**7] < 4 * errors[100] + np.finfo(np.float32).eps
+
+
+@pytest.mark.parametrize("n_questions", [1, 30, 3000])
+def test_batches_tell_means_apart_by_what_they_add_up(n_questions):
+    """numerics 20: of replicates in float32 models one right answer of 200,000 apart tied, whatever was added up."""
+    n = 200_000 // n_questions
+    rng = np.random.default_rng(2)
+    k = np.repeat(rng.integers(n // 2, n, (8, 1, n_questions)), 2, axis=1)
+    k[:, 1, 0] -= 1
+    found = []
+    for dtype in ("float32", "float64"):
+        with jax.enable_x64(dtype == "float64"):
+            number = jnp.zeros(()).dtype
+            categories = jnp.stack([n - k, k], axis=-1).astype(number)
+            stat = Counts(categories, jnp.ones((8, n_questions)), jnp.tile(jnp.arange(2, dtype=number), (8, 1)))
+            fits = [jax.jit(jax.vmap(make(m)))(stat) for m in ("avg", "bayes")]
+            found.append(jax.tree.map(np.asarray, fits))
+    for single, double in zip(*found, strict=True):
+        assert np.all(np.abs(single.scores - double.scores).max(axis=1) <= single.resolution)
+        if n_questions <= 30:
+            ranks = rank_scores(single.scores, resolution=single.resolution)
+            np.testing.assert_array_equal(ranks, [[1, 2]] * 8)
+
+
+def test_replicates_of_totals_are_compared_as_whole_numbers():
+    """numerics 20, for replicates: totals of complete data are whole."""
+    R = np.ones((2, 2_000, 100), int)
+    R[:, :, ::2] = R[1, 0, 1] = 0
+    rep = jr.bootstrap(R, "avg", n_replicates=4, scheme="subsample(100)", dtype="float32", progress=False)
+    assert rep.replicate_ranks.tolist() == [[1, 2]] * 4
 
 
 @pytest.mark.parametrize(("k", "n"), [(160_000, 200_000), (50_000_001, 10**8)])

@@ -14,6 +14,7 @@ from jaxrank.data.statistics import Counts, Events, Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.methods.catalogue import make
 from jaxrank.resampling import as_scheme, sources
+from jaxrank.resampling.tabulated import cell_row, cell_table
 from jaxrank.resampling.work import block_size
 from tests.problems import graded
 
@@ -62,6 +63,14 @@ def test_peak_memory(case: str) -> None:
     code = f"{START}\n{program}\nprint(peak() - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
     assert float(done.stdout.split()[-1]) < most
+
+
+def test_the_table_of_a_replicate_is_one_row() -> None:
+    """200,000 trials of a question asked for 320 GB, a row for every number of trials."""
+    with jax.enable_x64(True):
+        row = np.asarray(cell_row(make("avg"), 200_000, (0.0, 2.0)))
+        np.testing.assert_array_equal(cell_row(make("bayes"), 5), cell_table(make("bayes"), 5)[-1])
+    np.testing.assert_allclose(row, 2 * np.arange(200_001) / 200_000, rtol=1e-15)
 
 
 def test_equal_battles_are_one_event() -> None:

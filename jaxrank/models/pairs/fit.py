@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -74,7 +74,7 @@ class Support(eqx.Module):
     alive: Bool[Array, ""]
 
 
-def support(model: PairedModel, stat: Pairs) -> Support:
+def _support(model: PairedModel, stat: Pairs) -> Support:
     """Existence of the optimum, decided before the solver runs. ``stat`` is what ``model.read`` returned."""
     n = stat.wins.shape[0]
     everyone = jnp.ones((n, n), bool)
@@ -105,17 +105,24 @@ def support(model: PairedModel, stat: Pairs) -> Support:
     return Support(reach, together, status, solvable & ~runs_off & ~indifferent)
 
 
-def fit_paired(model: PairedModel, stat: Pairs) -> Fit:
-    """Maximum likelihood or a posteriori strengths with every failure as a status."""
+Search = Callable[[Pairs, Support], Solution]
+"""From the results that have a finite optimum, and what they determine, to the optimum."""
+
+
+def fit_paired(model: PairedModel, stat: Pairs, search: Search | None = None) -> Fit:
+    """Maximum likelihood or a posteriori strengths with every failure as a status. ``search``: another way to the
+    optimum than the model's ``solver``."""
     stat = model.read(stat)
-    known = support(model, stat)
+    known = _support(model, stat)
+    inside = _determined(model, stat, known)
+    if search is not None:
+        return _assemble(model, stat, known, search(inside, known))
     groups = known.together if model.separation == "extend" else None
-    inside = determined(model, stat, known)
     solution = maximise(model.likelihood, model.prior, model.solver, inside, known.alive, groups)
-    return assemble(model, stat, known, solution)
+    return _assemble(model, stat, known, solution)
 
 
-def determined(model: PairedModel, stat: Pairs, known: Support) -> Pairs:
+def _determined(model: PairedModel, stat: Pairs, known: Support) -> Pairs:
     """The results that have a finite optimum: for "extend", those inside strong components."""
     if model.separation != "extend":
         return stat
@@ -123,7 +130,7 @@ def determined(model: PairedModel, stat: Pairs, known: Support) -> Pairs:
     return Pairs(stat.wins * inside, stat.ties * inside)
 
 
-def assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution) -> Fit:
+def _assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution) -> Fit:
     """A `Fit` from where the solver stopped and what the data determine."""
     likelihood = model.likelihood
     n = stat.wins.shape[0]
@@ -150,8 +157,8 @@ def assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solution
 def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array, "n n"]:
     """Inverse observed information of centred theta (and, last, of log nu or log kappa) at a fit."""
     stat = model.read(stat)
-    known = support(model, stat)
-    inside = determined(model, stat, known)
+    known = _support(model, stat)
+    inside = _determined(model, stat, known)
     return covariance(model.likelihood, model.prior, fitted_params(model, fit), inside, known.together)
 
 
