@@ -92,6 +92,8 @@ VARIANTS: dict[str, np.ndarray] = {
     "ones": np.ones_like(graded()),
     "zeros": np.zeros_like(graded()),
 }
+ORDERS = {"questions_reordered": QUESTION_ORDER, "gathered_questions": QUESTION_DRAWS}
+"""Variants whose questions are others of "graded": earlier outcomes go with their questions."""
 
 # One entry a distinct ranker: identifiers that only differ in traced numbers still run each on its own.
 # Methods that read ordered lists have their own tests.
@@ -145,7 +147,12 @@ def batch(name: str, dtype: str) -> dict[str, Fit]:
             return {k: jax.tree.map(np.asarray, ranker(s, key=key)) for k, s in stats.items()}
         stacked = jax.tree.map(lambda *x: jnp.stack(x), *stats.values())
         fits = jax.jit(jax.vmap(lambda s: ranker(s, key=key)))(stacked)
-        return {k: jax.tree.map(lambda x, i=i: np.asarray(x[i]), fits) for i, k in enumerate(stats)}
+        found = {k: jax.tree.map(lambda x, i=i: np.asarray(x[i]), fits) for i, k in enumerate(stats)}
+        if BY_NAME[name].options.get("needs_R0"):
+            for variant, order in ORDERS.items():
+                moved = prepare(BY_NAME[name].ranker(), jr.Responses(VARIANTS[variant]), R0[order], {})
+                found[variant] = jax.tree.map(np.asarray, _single(moved, stats[variant]))
+        return found
 
 
 def ok(fit: Fit) -> bool:
