@@ -24,8 +24,9 @@ from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
 from jaxrank.results.pools import Pools
 from jaxrank.results.posterior import Posterior, load_posterior
-from jaxrank.results.replicates import Replicates, Summary
+from jaxrank.results.replicates import Replicates
 from jaxrank.results.storage import load
+from jaxrank.results.study import Summary
 from jaxrank.results.tiers import Tiers, tiers
 from jaxrank.studies.agreement import agreement, fit_all
 from jaxrank.studies.convergence import convergence

@@ -257,11 +257,11 @@ def parse_options(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]
     return options
 
 
-def chosen_method(method: str | None, data: Any) -> str:
-    """The method asked for, or the default of this kind of data."""
+def chosen_method(method: str | None, data: Any, prior: Any = None) -> str:
+    """The method asked for, or the default of this kind of data, and of a file of prior outcomes."""
     from jaxrank.studies.preparation import default_method
 
-    return method or default_method(data)
+    return method or default_method(data, prior)
 
 
 def settings_of(method: str, pairs: Sequence[str]) -> dict[str, Any]:

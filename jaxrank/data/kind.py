@@ -66,6 +66,11 @@ class Data(abc.ABC):
         return 2
 
     @property
+    def fewest_trials(self) -> int:
+        """Fewest trials in a cell that has any; 0 where there are no questions."""
+        return 0
+
+    @property
     def counts_only(self) -> bool:
         """Whether it is unknown which trial came out how, and only known how many did."""
         return False

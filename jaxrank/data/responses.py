@@ -146,6 +146,10 @@ class Responses(Data):
         return self.counts.sum(axis=2)
 
     @property
+    def fewest_trials(self) -> int:
+        return int(self.trials.min(where=self.trials > 0, initial=np.iinfo(np.int64).max))
+
+    @property
     def complete(self) -> bool:
         """True when every cell has the same number of observed trials."""
         n = self.trials

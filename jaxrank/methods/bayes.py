@@ -39,6 +39,7 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, Bounded, MeanOfCells, ChecksD
 
     statistic: ClassVar[type] = Counts
     gaps: ClassVar[str] = "a question without results counts with the mean of its prior"
+    credible: ClassVar[bool] = True
     w: Any = number(None, ndim=1)
     quantile: Any = number(None, above=0, below=1)
     prior: Any = number(None, 0, ndim=3)

@@ -12,20 +12,22 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import flag, number
-from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, Entry, HasStandardErrors, MeanOfCells, Ranker
-from jaxrank.numerics.dirichlet import dirichlet_moments
+from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, Entry, HasInterval, HasStandardErrors, MeanOfCells, Ranker
+from jaxrank.numerics.proportion import Ends, effective_size, student, wilson
 from jaxrank.numerics.status import Status
 
 
-class Average(Ranker, HasStandardErrors, Bounded, MeanOfCells):
+class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
     """Mean grade: the mean over questions of the mean value of the trials, the accuracy where they are right or wrong.
 
     **Model** s_l = 1/M sum_m k_lm / n_lm, k_lm the sum of the values of the trials [hariri2026ranking, eq. 20].
     **Reads** counts. With unequal numbers of trials every observed question still weighs the same.
     **Scores** on the scale of the levels: [0, 1] for outcomes 0 and 1, [0, C] for categories 0..C; not centred.
     **Fields** ``pooled``: True gives the share of all trials, whatever the question; default False.
-    **Standard errors** (1 + C + N)/N times the posterior standard deviation of Bayes@N with a uniform prior
-    [hariri2026dont], question by question.
+    **Standard errors** from the spread of the question means, s / sqrt(M); NaN with one question.
+    **Interval** of outcomes 0 and 1: Wilson's at the effective number of trials p (1 - p) / v, v the estimated variance
+    of the score (by question, or within the cells for unit "trials"), at most the number of trials, that of the
+    questions where v = 0, and times (z / t)^2 by question; of other levels Student's t, cut at the ends of the scale.
     **Status** always converged.
     **Departs** in nothing.
     """
@@ -53,15 +55,48 @@ class Average(Ranker, HasStandardErrors, Bounded, MeanOfCells):
     def bounds(self, stat: Counts) -> tuple[Any, Any]:
         return jnp.min(stat.levels), jnp.max(stat.levels)
 
+    def cell_weights(self, stat: Counts) -> Array | None:
+        return stat.observed * stat.trials if self.pooled else None
+
+    def interval(self, stat: Counts, fit: Fit, level: float, unit: str) -> Ends:
+        x, seen, n = np.asarray(stat.means, float), np.asarray(stat.trials > 0), np.asarray(stat.trials, float)
+        weight = np.where(seen, n if self.pooled else 1.0, 0.0)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        score = (weight * x).sum(axis=1)
+        if unit == "questions":
+            clusters = seen.sum(axis=1)
+            bessel = clusters / np.maximum(clusters - 1, 1)
+            variance = bessel * (weight**2 * np.where(seen, x - score[:, None], 0) ** 2).sum(axis=1)
+        else:
+            clusters = None
+            variance = (weight**2 * within_variance(stat)).sum(axis=1)
+        low, high = float(np.min(stat.levels)), float(np.max(stat.levels))
+        if stat.levels.shape[0] > 2:
+            degrees = np.sum(np.where(seen, n - 1, 0), axis=1) if clusters is None else clusters - 1
+            half = student(degrees, level) * np.sqrt(variance)
+            return Ends(np.maximum(score - half, low), np.minimum(score + half, high))
+        share, variance = (score - low) / (high - low), variance / (high - low) ** 2
+        ends = wilson(share, effective_size(share, variance, n.sum(axis=1), clusters, level), level)
+        return Ends(*(low + (high - low) * end for end in ends))
+
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        n_categories = stat.categories.shape[-1]
-        n = stat.trials
-        total = n + n_categories
-        _, variance = dirichlet_moments(stat.categories + 1, stat.levels)
-        scale = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
-        weight = n if self.pooled else jnp.ones_like(n)  # of one copy of a question
-        total_variance = jnp.sum(stat.observed * (weight * scale) ** 2 * variance, axis=-1)
-        return jnp.sqrt(total_variance) / jnp.sum(stat.observed * weight, axis=-1)
+        seen = stat.trials > 0
+        weight = jnp.where(seen, stat.trials if self.pooled else 1.0, 0.0)
+        n = jnp.sum(seen, axis=-1)
+        off = jnp.where(seen, stat.means - fit.scores[:, None], 0)
+        square = jnp.sum((weight * off) ** 2, axis=-1) / jnp.sum(weight, axis=-1) ** 2
+        return jnp.sqrt(jnp.where(n > 1, square * n / jnp.maximum(n - 1, 1), jnp.nan))
+
+
+def within_variance(stat: Counts) -> np.ndarray:
+    """Estimated variance of the mean of each cell if its trials came out again, (L, M); NaN with a single trial, 0
+    where nothing was observed."""
+    levels, counts = np.asarray(stat.levels, float), np.asarray(stat.categories, float)
+    n = counts.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = counts @ levels / n
+        square = (counts * (levels - mean[..., None]) ** 2).sum(axis=-1)
+        return np.where(n > 0, square / (n - 1) / n, 0)
 
 
 def _check_clip(name: str, value: Any) -> None:

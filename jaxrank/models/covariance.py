@@ -1,5 +1,5 @@
-"""Covariance of paired comparison strengths that holds when trials of one question are alike: a sandwich clustered by
-question."""
+"""How far each question moves the strengths of paired comparison models: their errors hold when trials of one question
+are alike (the sandwich clustered by question)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from jaxrank.data.kind import Data
+from jaxrank.data.responses import Responses, responses_of
 from jaxrank.data.statistics import HIGHEST, Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
@@ -19,43 +20,63 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
 from jaxrank.models.pairs.likelihoods import RaoKupperLikelihood
 
+_PAIRS_AT_ONCE = 2**25  # pairs of models times questions whose results are on the device together
 
-def sandwich(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> Float[Array, "models models"]:
-    """Sandwich covariance of centred scores, clustered by question. ``stat``: what was fitted, of ``data``."""
+
+def question_deviations(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> np.ndarray:
+    """How far each question moves each score, float64 (M, L): its gradient times the inverse information.
+
+    The gradients are those of the results alone, less their mean: pseudo-counts and a prior, whose gradient is minus
+    their sum, are the same whatever the questions drawn. ``stat``: what was fitted, of ``data``.
+    """
     if not data.questions:
         raise UnsupportedDataError(f'covariance("sandwich") clusters by question; {data.content} have no questions')
     n_models = fit.scores.shape[-1]
-    return _sandwich(ranker, _by_question(data, stat), stat, fit)[:n_models, :n_models]
+    moved = _moved(ranker, jnp.asarray(_slopes(ranker, stat, fit, data)), stat, fit)
+    return np.asarray(moved, np.float64)[:, :n_models]
 
 
-def _by_question(data: Data, stat: Pairs) -> Pairs:
-    """The pairs of each question, (M, L, L), paired in the way that gives ``stat`` as their sum."""
+def _slopes(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> np.ndarray:
+    """Gradient of the log probability of each question's pairs, (M, parameters), some questions at a time."""
+    data = responses_of(data, "the sandwich")
+    n_models, n_questions, _ = data.shape
+    params, pairing = fitted_params(ranker, fit), _pairing(data, stat)
+    size = min(max(_PAIRS_AT_ONCE // n_models**2, 1), n_questions)
+    parts = []
+    for start in range(0, n_questions, size):
+        some = data if size == n_questions else data.select(questions=np.arange(start, min(start + size, n_questions)))
+        parts.append(np.asarray(_gradients(ranker, params, _by_question(some, pairing))))
+    return np.concatenate(parts)
+
+
+def _pairing(data: Responses, stat: Pairs) -> str:
+    """The pairing that gives ``stat``."""
+    if data.counts_only:
+        return "all"
+    aligned = data.statistic(Pairs, "aligned")
+    return "aligned" if np.allclose(aligned.wins, stat.wins, rtol=1e-4) else "all"
+
+
+def _by_question(data: Responses, pairing: str) -> Pairs:
+    """The pairs of each question, (M, L, L)."""
     n_models = len(data.models)
-    if not data.counts_only:
-        rows = Pairs.rows(data, "question")
-        wins, ties = (x.flat.reshape(-1, n_models, n_models) for x in (rows.wins, rows.ties))
-        if np.allclose(wins.sum(axis=0), stat.wins, rtol=1e-4):
-            return Pairs(wins, ties)
-    rows = Pairs.rows(data, "question", "all")
+    rows = Pairs.rows(data, "question", pairing)
+    if pairing == "aligned":
+        return Pairs(*(x.flat.reshape(-1, n_models, n_models) for x in (rows.wins, rows.ties)))
     return jax.lax.map(lambda one: Pairs.reduce(rows, Weights(None, one)), jnp.eye(data.shape[1]))
 
 
 @eqx.filter_jit
-def _sandwich(ranker: PairedModel, by_question: Pairs, stat: Pairs, fit: Fit) -> Array:
-    """Bread times the sum over questions of outer products of their gradients, scaled by M / (M - 1), times bread.
-
-    The gradients are those of the results alone, less their mean: pseudo-counts and a prior, whose gradient is minus
-    their sum, are the same whatever the questions drawn.
-    """
-    params = fitted_params(ranker, fit)
-    slopes = jax.vmap(jax.grad(lambda p, s: _log_prob(ranker.likelihood, p, ranker.observed(s))), (None, 0))(
+def _gradients(ranker: PairedModel, params: Array, by_question: Pairs) -> Array:
+    return jax.vmap(jax.grad(lambda p, s: _log_prob(ranker.likelihood, p, ranker.observed(s))), (None, 0))(
         params, by_question
     )
-    n_questions = slopes.shape[0]
-    moved = jnp.matmul(
-        slopes - jnp.mean(slopes, axis=0, keepdims=True), paired_covariance(ranker, stat, fit), precision=HIGHEST
-    )
-    return jnp.matmul(moved.T, moved, precision=HIGHEST) * n_questions / max(n_questions - 1, 1)
+
+
+@eqx.filter_jit
+def _moved(ranker: PairedModel, slopes: Array, stat: Pairs, fit: Fit) -> Array:
+    centred = slopes - jnp.mean(slopes, axis=0, keepdims=True)
+    return jnp.matmul(centred, paired_covariance(ranker, stat, fit), precision=HIGHEST)
 
 
 def _log_prob(likelihood: Any, params: Array, stat: Pairs) -> Array:

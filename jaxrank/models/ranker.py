@@ -60,7 +60,15 @@ Methods: TypeAlias = Method | Sequence[Method] | Mapping[str, Method]
 
 
 class HasStandardErrors(eqx.Module):
-    """Mixin of rankers whose scores have an analytic sampling or posterior standard deviation."""
+    """Mixin of rankers whose scores have an analytic sampling or posterior standard deviation.
+
+    **credible**: True where it is a posterior's, which stands as the published interval of a score; else questions
+    tell the errors wherever they can.  **independent**: True where it counts every result as independent of all
+    others, which trials of one question are not.
+    """
+
+    credible: ClassVar[bool] = False
+    independent: ClassVar[bool] = False
 
     @abc.abstractmethod
     def standard_errors(self, stat: Any, fit: Fit) -> Float[Array, " models"]:
@@ -87,6 +95,15 @@ class StartsNear(eqx.Module):
         lies too far away the solver begins as without."""
 
 
+class HasInterval(eqx.Module):
+    """Mixin of rankers whose score has an interval of its own, which is no normal one."""
+
+    @abc.abstractmethod
+    def interval(self, stat: Any, fit: Fit, level: float, unit: str) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of the interval of each score, (L,) each, NumPy, for the ``unit`` "questions" or "trials" drawn
+        again."""
+
+
 class Bounded(eqx.Module):
     """Mixin of rankers whose scores lie on a scale with two ends, which their intervals do not leave."""
 
@@ -104,6 +121,11 @@ class MeanOfCells(eqx.Module):
     @abc.abstractmethod
     def of_cells(self) -> bool:
         """Whether it is such a mean under its options."""
+
+    def cell_weights(self, stat: Any) -> Array | None:
+        """Weight of each cell in the mean over questions, (L, M); None where every observed question weighs the
+        same."""
+        return None
 
     @abc.abstractmethod
     def values(self, levels: np.ndarray) -> np.ndarray | None:

@@ -42,6 +42,7 @@ class RatingSystem(eqx.Module):
     which holds the ratings above the lowest initial rating.
     """
 
+    independent: ClassVar[bool] = True
     overflows: ClassVar[bool] = False  # whether `play` may leave the range of floating-point numbers
     fewest_lanes: ClassVar[int] = 64  # of a block of replicates on a CPU: what fills a core is the lanes of one event
 

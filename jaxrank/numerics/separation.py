@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxrank.numerics.interval import check_level
 
+_MANY = 1000  # degrees of freedom from which the error of a variance does not matter
 DRAWN = "equal tails of posterior draws"  # the kind of intervals from draws
 
 
@@ -101,15 +102,36 @@ def difference_ends(values: np.ndarray, level: float) -> tuple[np.ndarray, np.nd
     return lower, upper
 
 
-def simultaneous_ends(values: np.ndarray, point: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def simultaneous_ends(
+    values: np.ndarray, point: np.ndarray, level: float, shrink: float = 1.0, degrees: float = np.inf
+) -> tuple[np.ndarray, np.ndarray]:
     """Ends (L, L) of intervals of point_i - point_j that hold at once with probability ``level``, from draws (S, L):
-    plus and minus c standard deviations, c the quantile of the largest studentised deviation over all pairs."""
+    plus and minus c standard deviations, c the quantile of the largest studentised deviation over all pairs.
+
+    **shrink**: share of the variance that draws have.  **degrees**: of freedom of that variance; c is no less than the
+    quantile of the studentised range of L independent scores with them, since draws know nothing of its error.
+    """
     check_level(level)
     n_models = values.shape[1]
     gap = point[:, None] - point[None, :]
     sd = np.stack([(values[:, i, None] - values).std(axis=0, ddof=1) for i in range(n_models)])
-    reach = np.quantile(largest_deviations(values, point, sd), level) * sd
+    quantile = float(np.quantile(largest_deviations(values, point, sd), level))
+    if np.isfinite(degrees) and degrees < _MANY:
+        quantile = max(quantile, range_quantile(level, n_models, degrees))
+    reach = np.inf if shrink <= 0 else quantile / shrink**0.5
+    with np.errstate(invalid="ignore"):
+        reach = np.where(sd > 0, reach * sd, 0.0 if shrink > 0 else np.where(gap == 0, 0.0, np.inf))
     return gap - reach, gap + reach
+
+
+def range_quantile(level: float, n_models: int, degrees: float) -> float:
+    """Quantile of the largest of all studentised differences of independent normal scores (Tukey's range over the root
+    of 2); infinite without a degree of freedom."""
+    from scipy.stats import studentized_range  # slow to import, needed on request only
+
+    if degrees < 1 or n_models < 2:
+        return np.inf if degrees < 1 else 0.0
+    return float(studentized_range.ppf(level, n_models, degrees)) / 2**0.5
 
 
 def largest_deviations(values: np.ndarray, point: np.ndarray, spread: np.ndarray) -> np.ndarray:

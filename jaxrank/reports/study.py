@@ -102,9 +102,8 @@ def study(
         chosen = None if all_methods else list(dict.fromkeys([*(methods or quick), gold, method]))
         table = fit_all(data, chosen, seed=seed, dtype="float64")
         n = min(n_replicates, SLOW_HOST) if result.ranker.host else n_replicates
-        scheme = _scheme(data)
         options = {"seed": seed, "dtype": "float64", "progress": False}
-        rep = attempt("bootstrap", lambda: bootstrap(data, method, n_replicates=n, scheme=scheme, **options))
+        rep = attempt("bootstrap", lambda: bootstrap(data, method, n_replicates=n, **options))
         con = None
         if not trials:
             missing["convergence"] = "convergence asks for repeated trials of questions; these data have none"
@@ -115,13 +114,6 @@ def study(
     name = title or f"Ranking of {len(data.models)} models"
     seconds = time.perf_counter() - began
     return Found(name, command, level, seed, data, found, result, rep, table, gold, con, missing, seconds)
-
-
-def _scheme(data: Data) -> str:
-    """Trials where there are several of each question and their order is known, else questions; battles by battle."""
-    if data.questions and (data.counts_only or data.shape[2] < 2):
-        return "questions"
-    return "trials"
 
 
 def _prefix_methods(data: Data) -> list[str]:

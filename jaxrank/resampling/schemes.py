@@ -16,7 +16,7 @@ import abc
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +30,22 @@ from jaxrank.resampling import draws
 Shape = tuple[int, int, int]
 
 
+class Sample(NamedTuple):
+    """A sample whose units are drawn again with replacement. Of n units the mean of a draw has (n - 1)/n of the
+    variance that the mean of the sample has, estimated without bias from ``degrees`` of freedom.
+
+    **shrink**: that share, in [0, 1); 0 where nothing can be learnt from one unit.
+    """
+
+    shrink: float
+    degrees: float
+
+
+def drawn(n: float, groups: float = 1) -> Sample:
+    """n units of each of several groups that are drawn apart."""
+    return Sample((n - 1) / n, groups * (n - 1))
+
+
 @dataclass(frozen=True)
 class Scheme(abc.ABC):
     """A way to draw replicates of R (models, questions, trials). ``shape`` below is that of R.
@@ -40,6 +56,7 @@ class Scheme(abc.ABC):
     **prefixes**: its first n trials are a replicate with n trials (convergence studies).
     **keeps_questions**: question m of a replicate is question m of the data, so that priors by question stay in place.
     **unit**: what is drawn, a word for `Interval.unit`.
+    **shares_trials**: all models and questions have the same draw of trials.
     """
 
     name: ClassVar[str]
@@ -49,6 +66,7 @@ class Scheme(abc.ABC):
     fractional: ClassVar[bool] = False
     prefixes: ClassVar[bool] = False
     keeps_questions: ClassVar[bool] = True
+    shares_trials: ClassVar[bool] = False
 
     @abc.abstractmethod
     def draw(self, key: Array, replicate: Any, shape: Shape, dtype: Any) -> Array:
@@ -61,6 +79,10 @@ class Scheme(abc.ABC):
         raise NotImplementedError(f"{self.name} draws weights, not outcomes")
 
     def members(self, draw: Array) -> Array | None:
+        return None
+
+    def sample(self, shape: Shape) -> Sample | None:
+        """The sample that it draws again; None where it draws none, so that replicates tell no standard error."""
         return None
 
     def check(self, shape: Shape) -> None:
@@ -85,7 +107,11 @@ class Trials(Scheme):
     """
 
     name = "trials"
+    shares_trials = True
     prefixes = True
+
+    def sample(self, shape):
+        return drawn(shape[2])
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, (shape[2],), shape[2])
@@ -106,6 +132,9 @@ class TrialsPerQuestion(Scheme):
 
     name = "trials_per_question"
     prefixes = True
+
+    def sample(self, shape):
+        return drawn(shape[2], shape[1])
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, shape[1:], shape[2])
@@ -129,6 +158,9 @@ class Independent(Scheme):
     weighted = False
     prefixes = True
 
+    def sample(self, shape):
+        return drawn(shape[2], shape[1])
+
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, shape, shape[2])
 
@@ -146,6 +178,9 @@ class Questions(Scheme):
 
     name = "questions"
     unit = "questions"
+
+    def sample(self, shape):
+        return drawn(shape[1])
 
     def draw(self, key, replicate, shape, dtype):
         return draws.integers(key, (shape[1],), shape[1])
@@ -169,6 +204,9 @@ class QuestionsAndTrials(Scheme):
     unit = "questions and trials"
     weighted = False
     keeps_questions = False
+
+    def sample(self, shape):
+        return drawn(shape[1])
 
     def draw(self, key, replicate, shape, dtype):
         which, inside = jax.random.split(key)
@@ -195,6 +233,10 @@ class Bayesian(Scheme):
     def __post_init__(self):
         if self.unit not in ("trials", "questions"):
             raise OptionError(f'bayesian(unit={self.unit!r}): unit must be "trials" or "questions"')
+
+    def sample(self, shape):
+        n = shape[2] if self.unit == "trials" else shape[1]
+        return Sample((n - 1) / (n + 1), n - 1)  # a Dirichlet weight varies by n / (n + 1) of a multinomial one
 
     def draw(self, key, replicate, shape, dtype):
         return draws.dirichlet_weights(key, shape[2] if self.unit == "trials" else shape[1], dtype)

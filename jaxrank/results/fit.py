@@ -16,17 +16,25 @@ from jaxrank.data.accepted import Seed
 from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import UnsupportedDataError
-from jaxrank.models.covariance import sandwich
+from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice, check_flag
-from jaxrank.models.pairs.fit import PairedModel
-from jaxrank.models.ranker import Bounded, Explains, HasCovariance, HasStandardErrors, LeavesUnread, Ranker
-from jaxrank.numerics.interval import Interval, check_level, percent
+from jaxrank.models.ranker import (
+    Bounded,
+    Explains,
+    HasCovariance,
+    HasInterval,
+    HasStandardErrors,
+    LeavesUnread,
+    Ranker,
+)
+from jaxrank.numerics.contributions import Contributions
+from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
 from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
 from jaxrank.numerics.status import Status
+from jaxrank.resampling.contributions import has_contributions, of_questions
 from jaxrank.results import storage
 from jaxrank.results.returned import RankedModels
 
@@ -34,10 +42,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COVARIANCES = ("information", "sandwich")
+UNITS = ("questions", "trials")
+WILSON = "Wilson, effective number of trials"
+STUDENT = "Student's t"
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
 
 
 _DRAWS, _FEW = 4096, 300  # of normal scores, for up to so many models; a quarter of them for more
+_FEW_QUESTIONS = 10  # so many equal differences of two equal models come up in one of 2^9 data sets
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,37 +135,105 @@ class Result(RankedModels):
         return f"{sentence}: {detail}" if detail else sentence
 
     @cached_property
-    def standard_errors(self) -> np.ndarray:
-        """Standard deviation of each score, (L,): posterior, or from the observed information.
+    def contributions(self) -> Contributions | None:
+        """What each question adds to the error of every score, for means over questions and paired comparison models
+        of trials; None for other methods and data."""
+        with self.precision():
+            return of_questions(self.ranker, self.stat, self.fit, self.data)
 
-        `UnsupportedDataError` where the method has no analytic one, or ranks by a quantile, which is no centre of an
+    @cached_property
+    def standard_errors(self) -> np.ndarray:
+        """Standard deviation of each score, (L,).
+
+        By question where `contributions` are known, so that trials of one question may be alike; else the method's
+        own, posterior or from the observed information.
+        `UnsupportedDataError` where the method has none that holds, or ranks by a quantile, which is no centre of an
         interval; `jaxrank.bootstrap` gives intervals for any method.
         """
         instead = f"use jaxrank.bootstrap(data, {self.method!r}).interval()"
-        if not isinstance(self.ranker, HasStandardErrors):
-            raise UnsupportedDataError(f"{self.method} has no analytic standard errors; {instead}")
+        ranker = self.ranker
         if self._by_quantile:
             raise UnsupportedDataError(
                 f"{self.method} ranks by a quantile of the posterior, around which no interval is centred; use the "
                 f"same method without quantile= for the interval of its mean, or {instead.removeprefix('use ')}"
             )
+        if not self._credible and self.contributions is not None:
+            return self.contributions.errors
+        if not isinstance(ranker, HasStandardErrors):
+            raise UnsupportedDataError(f"{self.method} has no analytic standard errors; {instead}")
+        if ranker.independent and self.data.questions:
+            raise UnsupportedDataError(
+                f"{self.method} takes every trial for an independent game, which trials of one question are not, so "
+                f"that its deviations are too small; {instead}"
+            )
         with self.precision():
-            return np.asarray(_standard_errors(self.ranker, self.stat, self.fit))
+            return np.asarray(_standard_errors(ranker, self.stat, self.fit))
 
     @property
     def has_interval(self) -> bool:
         """Whether the method has standard errors, and its scores are the centres of their intervals."""
-        return isinstance(self.ranker, HasStandardErrors) and not self._by_quantile
+        own = isinstance(self.ranker, HasStandardErrors) and not (self.ranker.independent and self.data.questions)
+        return not self._by_quantile and (own or has_contributions(self.ranker, self.data))
 
     @property
     def _by_quantile(self) -> bool:
         return getattr(self.ranker, "quantile", None) is not None
 
-    def interval(self, level: float = 0.95) -> Interval:
-        """Normal interval of each score, (L,), from `standard_errors`; on a scale with two ends it ends there too."""
-        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
-        ends = self.scores - z * self.standard_errors, self.scores + z * self.standard_errors
-        return Interval(*self.within(ends), level, "normal")
+    @property
+    def _credible(self) -> bool:
+        return isinstance(self.ranker, HasStandardErrors) and self.ranker.credible
+
+    def interval(self, level: float = 0.95, *, unit: str | None = None) -> Interval:
+        """Interval of each score, (L,).
+
+        **unit**: what could have come out otherwise. "questions": the interval is about such questions, of which these
+        are a sample; it holds for these questions too, where it is too wide. "trials": about these very questions,
+        whose trials could have come out otherwise; it needs two trials in every cell. By default questions, where
+        there are two or more, for the methods that know what each question adds (`contributions`).
+
+        Accuracies have Wilson intervals at the effective number of trials, other means and paired comparison models
+        Student's t by question, the rest normal intervals of `standard_errors` (unit None: the method's own model).
+        On a scale with two ends intervals end there too.
+        """
+        check_level(level)
+        if unit is not None:
+            check_choice("unit", unit, UNITS)
+        if isinstance(self.ranker, HasInterval):
+            unit = self._unit(unit)
+            with self.precision():
+                ends = self.ranker.interval(self.stat, self.fit, level, unit)
+            graded = self.data.n_categories > 2
+            return Interval(*ends, level, STUDENT if graded else WILSON, unit)
+        own = "trials" if self._credible else "questions" if self.contributions is not None else None
+        if unit is not None and unit != own:
+            self._refuse(unit, own)
+        quantile = NormalDist().inv_cdf(0.5 + level / 2)
+        if own == "questions" and self.contributions is not None:
+            quantile = self.contributions.student(level)
+        ends = self.scores - quantile * self.standard_errors, self.scores + quantile * self.standard_errors
+        return Interval(*self.within(ends), level, STUDENT if own == "questions" else "normal", own)
+
+    def _unit(self, unit: str | None) -> str:
+        """The unit of a method that knows both; `OptionError` where the data have too little for it."""
+        several = len(self.data.questions) > 1
+        if unit is None:
+            return "questions" if several else "trials"
+        if unit == "questions" and not several:
+            raise OptionError('unit="questions" needs two questions or more; use unit="trials"')
+        if unit == "trials" and self.data.fewest_trials < 2:
+            raise OptionError(
+                'unit="trials" needs two trials in every cell, and some have one, which says nothing about how trials '
+                'differ; use unit="questions"'
+            )
+        return unit
+
+    def _refuse(self, unit: str, own: str | None) -> None:
+        scheme = "questions" if unit == "questions" else "independent"
+        why = f"about {own}" if own else "what its model says"
+        raise UnsupportedDataError(
+            f"the interval of {self.method} is {why}; for unit={unit!r} use "
+            f"jaxrank.bootstrap(data, {self.method!r}, scheme={scheme!r}).interval()"
+        )
 
     def within(self, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Ends of intervals of scores, cut where the scale of the method ends."""
@@ -164,19 +244,26 @@ class Result(RankedModels):
         return np.clip(ends[0], low, high), np.clip(ends[1], low, high)
 
     def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Interval:
-        """Normal intervals (L, L) of the differences score_i - score_j, each for itself, or with ``simultaneous`` all
-        at once with probability ``level``: the quantile of the largest of all studentised differences is that of
-        normal draws, always the same ones."""
+        """Intervals (L, L) of the differences score_i - score_j, each for itself, or with ``simultaneous`` all at once
+        with probability ``level``.
+
+        By question where `contributions` are known: Student's t for a single difference; for all at once the quantile
+        of the largest studentised difference over all pairs when the questions are drawn again (`Contributions.reach`).
+        Else normal, with the quantile of the largest difference of normal draws, always the same ones.
+        """
+        check_level(level)
         check_flag("simultaneous", simultaneous)
         gap, spread = self.differences()
-        if simultaneous:
-            reach = self._simultaneous_reach(check_level(level)) * spread
-            return Interval(gap - reach, gap + reach, level, "normal, all pairs at once")
-        z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
-        return Interval(gap - z * spread, gap + z * spread, level, "normal, of differences")
+        all_at_once = "all pairs at once" if simultaneous else "of differences"
+        if self.contributions is not None:
+            several = self.contributions
+            reach = (several.reach(level) if simultaneous else several.student(level)) * spread
+            return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {all_at_once}", "questions")
+        quantile = self._simultaneous_reach(level) if simultaneous else NormalDist().inv_cdf(0.5 + level / 2)
+        return Interval(gap - quantile * spread, gap + quantile * spread, level, f"normal, {all_at_once}")
 
     def _simultaneous_reach(self, level: float) -> float:
-        """How many standard errors all differences keep within at once."""
+        """How many standard errors all differences of normal scores keep within at once."""
         known = np.isfinite(np.diag(self._covariance))
         covariance = np.nan_to_num(self._covariance[np.ix_(known, known)])  # nothing joins two groups of models
         values, vectors = np.linalg.eigh(covariance)
@@ -192,9 +279,14 @@ class Result(RankedModels):
         return normal_superiority(*self.differences())
 
     def differences(self) -> tuple[np.ndarray, np.ndarray]:
-        """Differences of scores (L, L) and their standard errors: from the covariance where the method has one, else
-        of independent scores."""
+        """Differences of scores (L, L) and their standard errors: by question where `contributions` are known, else
+        from the covariance where the method has one, else of independent scores. NaN where nothing is known: of models
+        with fewer than two questions, and where fewer than ten questions all tell two models apart by the same."""
         gap = self.scores[:, None] - self.scores[None, :]
+        if self.contributions is not None:
+            spread = self.contributions.spread
+            too_few = (spread == 0) & (gap != 0) & (self.contributions.n_clusters < _FEW_QUESTIONS)
+            return gap, np.where(too_few, np.nan, spread)
         variance = np.diag(self._covariance)
         square = variance[:, None] + variance[None, :] - 2 * self._covariance
         np.fill_diagonal(square, 0)
@@ -203,21 +295,25 @@ class Result(RankedModels):
     @cached_property
     def _covariance(self) -> np.ndarray:
         """Covariance of the scores (L, L), of independent ones where the method has no other."""
-        if isinstance(self.ranker, HasCovariance):
+        if self.contributions is not None or isinstance(self.ranker, HasCovariance):
             return self.covariance().astype(np.float64)
         return np.diag(self.standard_errors.astype(np.float64) ** 2)
 
-    def covariance(self, kind: str = "information") -> np.ndarray:
-        """Covariance (L, L) of the scores: "information" (inverse observed information) or "sandwich" (clustered by
-        question, which holds when trials of one question are more alike than the model says)."""
-        check_choice("kind", kind, COVARIANCES)
-        ranker = self.ranker
-        with self.precision():
-            if kind == "sandwich" and isinstance(ranker, PairedModel):
-                return np.asarray(sandwich(ranker, self.stat, self.fit, self.data))
-            if kind == "information" and isinstance(ranker, HasCovariance):
-                return np.asarray(_covariance(ranker, self.stat, self.fit))
-        raise UnsupportedDataError(f"{self.method} has no analytic {kind} covariance; use jaxrank.bootstrap")
+    def covariance(self, kind: str | None = None) -> np.ndarray:
+        """Covariance (L, L) of the scores: "sandwich" (clustered by question, which holds when trials of one question
+        are more alike than the model says) or "information" (inverse observed information). By default the sandwich
+        where the data have questions and the method knows what each adds."""
+        if kind is not None:
+            check_choice("kind", kind, COVARIANCES)
+        if kind != "information" and self.contributions is not None:
+            return self.contributions.covariance
+        if kind != "sandwich" and isinstance(self.ranker, HasCovariance):
+            with self.precision():
+                return np.asarray(_covariance(self.ranker, self.stat, self.fit))
+        if kind == "sandwich" and not self.data.questions:
+            raise UnsupportedDataError(f'covariance("sandwich") clusters by question; {self.data.content} have none')
+        said = f"{kind} covariance" if kind else "covariance"
+        raise UnsupportedDataError(f"{self.method} has no analytic {said}; use jaxrank.bootstrap")
 
     def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, score, and where the method has them se, lower and upper."""
@@ -231,7 +327,7 @@ class Result(RankedModels):
         return f"{self.method}: {self.data!r}"
 
     def _foot(self, level: float = 0.95) -> list[str]:
-        interval = [f"interval: {percent(level)}, normal"] if self.has_interval else []
+        interval = [f"interval: {self.interval(level).words}"] if self.has_interval else []
         return [*interval, f"status: {self.status}", *(f"note: {n}" for n in self.notes)]
 
     def _record(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Posterior(RankedModels):
     run).  **sampler**: "nuts", "laplace", "svi" or "exact".  **seconds**: wall time, compilation included.
     **evidence**: the data that the likelihood reads, a design and its outcomes (None where draws are exact).
     **questions**: names, of response tensors.  **data**: what was given to `jaxrank.posterior`, not stored in files.
+    **cautions**: what the model does not know of these data, a sentence each.
     """
 
     draws: Mapping[str, np.ndarray]
@@ -57,6 +58,7 @@ class Posterior(RankedModels):
     evidence: Any = None
     questions: tuple[str, ...] = ()
     data: Any = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def theta(self) -> np.ndarray:
@@ -175,9 +177,14 @@ class Posterior(RankedModels):
         return found
 
     @property
-    def problems(self) -> tuple[str, ...]:
-        """The sentences of ``statuses``."""
+    def chain_problems(self) -> tuple[str, ...]:
+        """Why the chains cannot be trusted, a sentence each."""
         return tuple(self.statuses.values())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a reader must know: `chain_problems` and ``cautions``."""
+        return (*self.chain_problems, *self.cautions)
 
     def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, score (posterior mean), sd, lower, upper, rank_lower,

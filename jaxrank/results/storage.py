@@ -35,7 +35,7 @@ MODULES = frozenset(
         *("models.irt.joint", "models.irt.table", "models.pairs.likelihoods", "models.priors"),
         *("models.setwise.likelihoods", "resampling.prefixes", "resampling.schemes", "resampling.sources"),
         *("resampling.tally", "resampling.uneven", "resampling.work", "results.agreement", "results.convergence"),
-        *("results.fit", "results.pools", "results.posterior", "results.replicates", "results.tiers"),
+        *("results.fit", "results.pools", "results.posterior", "results.replicates", "results.study", "results.tiers"),
         *("studies.diagnosis", "studies.diagnosis.finding"),
     )
 )

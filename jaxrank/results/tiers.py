@@ -13,8 +13,9 @@ from jaxrank.errors import UnsupportedDataError
 from jaxrank.numerics.interval import check_level, percent
 from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
-from jaxrank.results.replicates import Replicates, Study
+from jaxrank.results.replicates import Replicates
 from jaxrank.results.returned import Returned, Row, row_of, rows_of
+from jaxrank.results.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,24 +81,25 @@ class Tiers(Returned):
 def separated(source: Ranked, level: float = 0.95) -> np.ndarray:
     """bool (L, L): ``out[i, j]`` where model i is above model j with confidence ``level``, in (0, 1).
 
-    From simultaneous intervals of all differences, so that all statements hold together with probability ``level``. A
-    `Summary` has counts alone: there i is above j in a share of ``level`` of the replicates.
+    All statements hold together with probability ``level``: from simultaneous intervals of all differences, or, for a
+    `Summary` of other units than questions, from the share of replicates with Bonferroni's correction.
 
     `UnsupportedDataError` for a result without standard errors.
     """
     check_level(level)
-    if isinstance(source, Result | Replicates | Posterior):
+    if isinstance(source, Result | Posterior):
         return source.difference_intervals(level, simultaneous=True).lower > 0
     if isinstance(source, Study):
-        return source.superiority().above >= level
+        return source.separated(level)
     raise UnsupportedDataError(f"tiers need a Result, Replicates or a Posterior, not {type(source).__name__}")
 
 
 def rule_of(source: Ranked) -> str:
     """When two models are separated, in words."""
-    if isinstance(source, Result | Replicates | Posterior):
-        return "simultaneous intervals of all differences"
-    return "share of replicates, each pair"
+    if isinstance(source, Study) and not isinstance(source, Replicates):
+        return "all statements at once"
+    words = source.difference_intervals(simultaneous=True)
+    return f"simultaneous intervals of all differences{f' ({words.unit} drawn again)' if words.unit else ''}"
 
 
 def tiers(source: Ranked, level: float = 0.95) -> Tiers:

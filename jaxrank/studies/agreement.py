@@ -20,7 +20,7 @@ from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.fit import Result
 from jaxrank.studies.fit import as_key, compile_together, digits, read_statistic, run
-from jaxrank.studies.preparation import check_pairing, default_method, named_methods, prepare, priors_for
+from jaxrank.studies.preparation import check_pairing, gold_method, named_methods, prepare, priors_for
 
 
 def fit_all(
@@ -93,7 +93,7 @@ def fit_all(
                     results[name] = Result(fit, ranker, name, data, stat, seed)
                 advance(1)
     results = {name: results[name] for name in rankers if name in results}
-    return FitTable(results, skipped, seconds, data.models, default_method(data))
+    return FitTable(results, skipped, seconds, data.models, gold_method(data))
 
 
 def agreement(data: DataLike, methods: Methods | None = None, *, gold: str | None = None, **options: Any) -> Agreement:

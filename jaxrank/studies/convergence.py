@@ -25,7 +25,7 @@ from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
 from jaxrank.results.fit import Result
 from jaxrank.studies.fit import as_key
-from jaxrank.studies.preparation import check_pairing, default_method, gold_method, named_methods, prepare, priors_for
+from jaxrank.studies.preparation import check_pairing, gold_method, named_methods, prepare, priors_for
 from jaxrank.studies.replicates import near, number_of_replicates, whole_fit
 
 GRID = 64
@@ -129,7 +129,7 @@ def convergence(
 
 def _usual(data: Data) -> list[str]:
     """Methods that are ranked after every trial at once, or the default of the kind."""
-    usual = [default_method(data)]
+    usual = [gold_method(data)]
     return [*usual, "pass_at_k"] if data.questions and data.n_categories == 2 else usual
 
 

@@ -60,8 +60,9 @@ def fit(
 
     **data**: R as an array (L, M) or (L, M, N), `Responses`, `Comparisons`, `Rankings`, a data frame in long form, or
     the path of a file as `jaxrank.read` takes it.
-    **method**: an identifier of `catalogue` or a ranker; by default bayes for trials, bradley_terry_davidson_map for
-    battles, plackett_luce_rankings_map for ordered lists. **options**: fields of the method, such as ``k=4``.
+    **method**: an identifier of `catalogue` or a ranker; by default avg for trials (bayes with ``R0``),
+    bradley_terry_davidson_map for battles, plackett_luce_rankings_map for ordered lists.
+    **options**: fields of the method, such as ``k=4``.
     **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
     **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.
     **dtype**: "float32" or "float64"; the default follows JAX's configuration, and on a CPU is float64 for more than
@@ -82,7 +83,7 @@ def fit(
     """
     check_choice("on_failure", on_failure, ("raise", "return"))
     data = as_data(data)
-    method = default_method(data) if method is None else method
+    method = default_method(data, R0) if method is None else method
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)
     with precision(digits(data, dtype)):

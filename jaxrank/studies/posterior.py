@@ -28,7 +28,7 @@ from jaxrank.posteriors.models import build, informative, likelihood_argument, z
 from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, PosteriorModel, base_name, name_for
 from jaxrank.resampling.progress import is_shown, progress_bar
 from jaxrank.results.posterior import Posterior
-from jaxrank.studies.fit import as_key
+from jaxrank.studies.fit import as_key, fit
 from jaxrank.studies.preparation import PAIRINGS
 
 if TYPE_CHECKING:
@@ -38,13 +38,21 @@ SitePrior: TypeAlias = "float | Prior | Distribution"
 Priors: TypeAlias = "SitePrior | Mapping[str, SitePrior]"
 
 CONJUGATE = ("bayes",)
+_MAXIMUM = {
+    "bradley_terry": "bradley_terry_map",
+    "bradley_terry_ties": "bradley_terry_davidson_map",
+    "bradley_terry_davidson": "bradley_terry_davidson_map",
+    "rao_kupper": "rao_kupper_map",
+    "plackett_luce": "plackett_luce_map",
+}
+"""The maximum of the posterior of models of pairs, as an identifier of the catalogue."""
 TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
 SAMPLERS = ("nuts", "laplace", "svi")
 
 
 def posterior(
     data: DataLike,
-    model: str = "bradley_terry",
+    model: str | None = None,
     *,
     priors: Priors | None = None,
     n_chains: int = 4,
@@ -62,7 +70,9 @@ def posterior(
     """Draw from the posterior of a model: not one order, but the probability of every rank.
 
     **data**: R, `Responses`, `Comparisons` or `Rankings`, as `jaxrank.fit` takes them.
-    **model**: an identifier of the catalogue that has a posterior: bradley_terry, plackett_luce (of ordered lists with
+    **model**: by default rasch for trials of 0 and 1, whose questions are in the model (bayes for grades),
+    bradley_terry_davidson for battles and plackett_luce for lists; an identifier of the catalogue that has a posterior:
+    bradley_terry, plackett_luce (of ordered lists with
     their ties, as plackett_luce_rankings), bradley_terry_davidson, rao_kupper, bradley_terry_luce, davidson_luce,
     rasch, rasch_2pl, rasch_3pl; bradley_terry_ties has one tie rate for all pairs. With the prefix ``hierarchical_``
     the scale of the strengths is learnt. bayes is conjugate, and its draws are independent.
@@ -84,6 +94,7 @@ def posterior(
     CPU.
     """
     data = as_data(data)
+    model = default_model(data) if model is None else model
     kind, hierarchical = _model_name(model, data)
     _check_numbers(n_chains=n_chains, n_warmup=n_warmup, n_samples=n_samples, n_steps=n_steps)
     check_choice("sampler", sampler, SAMPLERS)
@@ -129,16 +140,40 @@ def posterior(
         evidence and jax.tree.map(np.asarray, evidence),
         tuple(data.questions),
         data,
+        design_caution(data, kind, pairing),
     )
     if used == "nuts":
-        for problem in result.problems:
+        for problem in result.chain_problems:
             warnings.warn(f"{model}: {problem}", JaxrankWarning, stacklevel=2)
     return result
 
 
+def default_model(data: Data) -> str:
+    """The posterior where none is named: the one whose model holds the questions, where there are any."""
+    if data.kind == "responses":
+        return "rasch" if data.n_categories == 2 else "bayes"
+    return {"comparisons": "bradley_terry_davidson", "rankings": "plackett_luce"}[data.kind]
+
+
+def design_caution(data: Data, kind: str, pairing: Pairing) -> tuple[str, ...]:
+    """A sentence on models that count every pair of trials as a battle, with the factor by which variances by question
+    exceed theirs (the design effect, of the model's own maximum a posteriori)."""
+    if kind not in _MAXIMUM or len(data.questions) < 2:
+        return ()
+    whole = fit(data, _MAXIMUM[kind], pairing=pairing, on_failure="return")
+    if whole.contributions is None:
+        return ()
+    effect = np.trace(whole.contributions.covariance) / np.trace(whole.covariance("information"))
+    return (
+        f"{kind} counts every pair of trials as a battle, but trials of one question are alike: by question the "
+        f"variances are {effect:.2g} times as large (the design effect); use rasch, or jaxrank.bootstrap, which draws "
+        "questions",
+    )
+
+
 def numpyro_model(
     data: DataLike,
-    model: str = "bradley_terry",
+    model: str | None = None,
     *,
     priors: Priors | None = None,
     pairing: Pairing = "aligned",
@@ -150,6 +185,7 @@ def numpyro_model(
     `numpyro.infer.Predictive`, ``numpyro.infer.log_likelihood`` and other samplers; the observed site is "outcomes".
     """
     data = as_data(data)
+    model = default_model(data) if model is None else model
     kind, hierarchical = _model_name(model, data)
     if kind in CONJUGATE:
         raise OptionError(f"{kind} is conjugate: its posterior is drawn in closed form, and there is no NumPyro model")

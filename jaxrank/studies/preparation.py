@@ -23,7 +23,7 @@ from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
 PAIRINGS = ("aligned", "all")
 
 DEFAULT = {
-    "responses": "bayes",
+    "responses": "avg",
     "comparisons": "bradley_terry_davidson_map",
     "rankings": "plackett_luce_rankings_map",
 }
@@ -43,14 +43,14 @@ def method_name(method: str | Ranker) -> str:
     return method if isinstance(method, str) else type(method).__name__
 
 
-def default_method(data: Data) -> str:
-    """The identifier that ranks these data where no method is named."""
-    return DEFAULT[data.kind]
+def default_method(data: Data, R0: Any = None) -> str:
+    """The identifier that ranks these data where no method is named; with earlier outcomes R0 one that reads them."""
+    return gold_method(data) if R0 is not None else DEFAULT[data.kind]
 
 
 def gold_method(data: Data) -> str:
     """The identifier whose ranking of the whole data studies compare others with: Bayes@N where there are trials."""
-    return "bayes" if data.questions else default_method(data)
+    return "bayes" if data.questions else DEFAULT[data.kind]
 
 
 def named_methods(methods: Any) -> dict[str, str | Ranker]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, Literal, overload
 
 import jax
@@ -10,7 +12,7 @@ import numpy.typing as npt
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.kind import Data
-from jaxrank.errors import OptionError
+from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
 from jaxrank.numerics.precision import precision
@@ -22,11 +24,13 @@ from jaxrank.resampling.tabulated import tabulated_replication
 from jaxrank.resampling.tally import Tally
 from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.results.fit import Result
-from jaxrank.results.replicates import Replicates, Summary, centre_of
+from jaxrank.results.replicates import Replicates
+from jaxrank.results.study import Summary, centre_of
 from jaxrank.studies.fit import as_key, read_statistic, run
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
 
 KEEP = ("scores", "summary")
+_FEW_TRIALS = 6  # of which there are 462 distinct draws
 
 
 @overload
@@ -35,7 +39,7 @@ def bootstrap(
     method: Method | None = None,
     *,
     n_replicates: int = 10_000,
-    scheme: str | Scheme = "trials",
+    scheme: str | Scheme | None = None,
     seed: Seed = 0,
     R0: npt.ArrayLike | None = None,
     pairing: Pairing = "aligned",
@@ -59,7 +63,7 @@ def bootstrap(
     method: Method | None = None,
     *,
     n_replicates: int = 10_000,
-    scheme: str | Scheme = "trials",
+    scheme: str | Scheme | None = None,
     seed: Seed = 0,
     R0: npt.ArrayLike | None = None,
     pairing: Pairing = "aligned",
@@ -73,9 +77,11 @@ def bootstrap(
     """Rank ``n_replicates`` replicates of the data by one method.
 
     **data, method, R0, pairing, dtype, options**: as in `jaxrank.fit`.
-    **scheme**: how replicates are drawn: "trials", "trials_per_question", "independent", "questions",
-    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", or a `jaxrank.resampling.Scheme`. Of
-    battles and ordered lists "trials" draws these with replacement.
+    **scheme**: how replicates are drawn, and so what the statements are about. By default "questions": such questions,
+    of which these are a sample (it holds for these questions too, where it is conservative). "independent": these very
+    questions, whose trials could have come out otherwise; it needs two trials in a cell. Of one question trials are
+    drawn, of battles and ordered lists these. The schemes: "trials", "trials_per_question", "independent", "questions",
+    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", or a `jaxrank.resampling.Scheme`.
     **seed**: integer or JAX key. Replicate b depends on the seed and b alone: it is the same for every method, chunk
     size, and number of devices and hosts.
     **keep**: "scores" keeps all scores; "summary" keeps counts only, so that memory does not grow with B.
@@ -97,13 +103,15 @@ def bootstrap(
     """
     check_choice("keep", keep, KEEP)
     check_flag("progress", progress, optional=True)
-    data, scheme = as_data(data), as_scheme(scheme)
+    data = as_data(data)
+    scheme = as_scheme(default_scheme(data) if scheme is None else scheme)
     if isinstance(scheme, Models):
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
-    method = default_method(data) if method is None else method
+    method = default_method(data, R0) if method is None else method
     ranker, name = prepare(method, data, R0, options), method_name(method)
     check_pairing({name: ranker}, data, pairing)
     check_prior(ranker, R0, scheme, name)
+    check_trials(data, scheme)
     n = number_of_replicates(data, scheme, n_replicates)
     check_running(checkpoint, chunk_size)
     with precision(dtype):
@@ -185,6 +193,31 @@ def number_of_replicates(data: Data, scheme: Scheme, n_replicates: int) -> int:
     check_count("n_replicates", n_replicates)
     every = scheme.exhaustive(data.shape) if data.aligned else None
     return every or int(n_replicates)
+
+
+def default_scheme(data: Data) -> str:
+    """The scheme whose statements hold for these data: questions, where there are several."""
+    return "questions" if len(data.questions) > 1 else "trials"
+
+
+def check_trials(data: Data, scheme: Scheme) -> None:
+    """`OptionError` where trials are to be drawn and no cell has two; a warning where all models share few draws."""
+    if not data.questions or scheme.unit != "trials" or isinstance(scheme, Subsample):
+        return
+    most = data.shape[2]
+    if most < 2:
+        raise OptionError(
+            f"scheme {scheme} draws trials again, and every cell has one, so that all replicates would be the same; "
+            'use scheme="questions"'
+        )
+    if scheme.shares_trials and most < _FEW_TRIALS:
+        distinct = math.comb(2 * most - 1, most)
+        warnings.warn(
+            f"scheme {scheme} draws the same {most} trials for all models and questions: there are {distinct} distinct "
+            'replicates, too few for intervals; use scheme="independent" or "questions"',
+            JaxrankWarning,
+            stacklevel=3,
+        )
 
 
 def unit_of(data: Data, scheme: Scheme) -> str:

@@ -209,7 +209,7 @@ def test_study_shares_replicates_with_the_bootstrap() -> None:
 
     R = tensor()
     con = convergence(R, "avg", n_replicates=20, seed=4)
-    rep = bootstrap(R, "avg", n_replicates=20, seed=4)
+    rep = bootstrap(R, "avg", n_replicates=20, seed=4, scheme="trials")
     for b in range(20):
         np.testing.assert_array_equal(con.trajectory("avg", b)[-1], rep.replicate_ranks[b])
 

@@ -23,7 +23,8 @@ from jaxrank.resampling.engine import chunk_size, replicate
 from jaxrank.resampling.schemes import Trials
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.work import Replication, concatenate
-from jaxrank.results.replicates import Replicates, Summary
+from jaxrank.results.replicates import Replicates
+from jaxrank.results.study import Summary
 from jaxrank.studies.replicates import bootstrap, near, subsample, whole_fit
 from tests.resampling.drawn import drawn_within_cells
 

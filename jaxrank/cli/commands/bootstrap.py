@@ -27,10 +27,12 @@ from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Bars, Table
 
 SchemeName = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--scheme",
-        help="trials, trials_per_question, independent, questions, questions_and_trials, bayesian or subsample(n).",
+        help="What is drawn again: questions (default; battles and lists: these), independent (trials), trials, "
+        "trials_per_question, questions_and_trials, bayesian or subsample(n).",
+        show_default=False,
     ),
 ]
 Checkpoint = Annotated[
@@ -51,7 +53,7 @@ def bootstrap(
     method: Method = None,
     settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
     replicates: Replicates = 10_000,
-    scheme: SchemeName = "trials",
+    scheme: SchemeName = None,
     prior_file: PriorFile = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -69,7 +71,7 @@ def bootstrap(
 
     check_output("--output", output)
     check_output("--save", save, REPLICATES)
-    name = chosen_method(method, data)
+    name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     prints = join_hosts(hosts)

@@ -14,7 +14,6 @@ from jaxrank.cli.arguments import (
     PriorFile,
     Seed,
     check_output,
-    chosen_method,
     parse_method,
     save_option,
     with_data,
@@ -43,10 +42,11 @@ def compare(
     """Rank by all methods: Kendall's tau-b with the gold standard, groups of identical order, and a consensus."""
     import jaxrank as jr
     from jaxrank.cli.prior import read_prior
+    from jaxrank.studies.preparation import gold_method
 
     check_output("--output", output)
     check_output("--save", save, TABLES)
-    gold = chosen_method(gold, data)
+    gold = gold or gold_method(data)
     for name in (*method, gold):
         parse_method(name)
     R0 = None if prior_file is None else read_prior(prior_file, data)

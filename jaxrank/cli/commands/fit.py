@@ -35,7 +35,7 @@ def fit(
     from jaxrank.cli.results import fit_quietly, result_table, say_notes
 
     check_output("--output", output)
-    name = chosen_method(method, data)
+    name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)

@@ -13,7 +13,6 @@ from jaxrank.cli.arguments import (
     Samples,
     Seed,
     check_output,
-    chosen_method,
     save_option,
     whole,
     with_data,
@@ -53,13 +52,13 @@ def posterior(
 
     from jaxrank.errors import JaxrankWarning
     from jaxrank.posteriors.files import check_format
-    from jaxrank.studies.posterior import posterior
+    from jaxrank.studies.posterior import default_model, posterior
 
     check_output("--output", output)
     check_output("--save", save, (".nc", ".zarr", ".npz"))
     if save is not None:
         check_format(save)
-    name = method or chosen_method(None, data).removesuffix("_map")
+    name = method or default_model(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
         found = posterior(

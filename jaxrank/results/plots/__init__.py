@@ -29,7 +29,7 @@ from jaxrank.results.plots.tier_lines import tiers
 from jaxrank.results.plots.wins import win_matrix
 from jaxrank.results.plots.wright import wright_map
 from jaxrank.results.posterior import Posterior
-from jaxrank.results.replicates import Study
+from jaxrank.results.study import Study
 
 __all__ = [
     "agreement",

@@ -11,8 +11,8 @@ from jaxrank.errors import OptionError
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
-from jaxrank.results.replicates import Study
 from jaxrank.results.returned import RankedModels
+from jaxrank.results.study import Study
 
 
 @dataclass(frozen=True)

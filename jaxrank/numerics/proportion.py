@@ -1,0 +1,62 @@
+"""Intervals of proportions that stay between 0 and 1 and hold at any rate."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxrank.numerics.interval import check_level
+
+
+class Ends(NamedTuple):
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def wilson(share: np.ndarray, size: np.ndarray, level: float) -> Ends:
+    """Wilson's score interval of a proportion observed as ``share`` in ``size`` independent trials, which need not be a
+    whole number; [0, 1] where the size is 0.
+
+    Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference".
+    """
+    z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+    share, size = np.asarray(share, float), np.asarray(size, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = z**2 / (size + z**2)
+        middle = share * (1 - weight) + weight / 2
+        half = weight / z * np.sqrt(share * (1 - share) * size + z**2 / 4)
+    unknown = ~(size > 0)
+    return Ends(
+        np.where(unknown, 0.0, np.maximum(middle - half, 0)), np.where(unknown, 1.0, np.minimum(middle + half, 1))
+    )
+
+
+def effective_size(
+    share: np.ndarray, variance: np.ndarray, trials: np.ndarray, clusters: np.ndarray | None, level: float
+) -> np.ndarray:
+    """Independent trials that would leave a proportion as uncertain as it is: share (1 - share) / variance, at most all
+    ``trials``.
+
+    **variance**: estimated variance of the share, 0 where all clusters agree: they count as one trial each then.
+    **clusters**: how many clusters the variance is estimated from; the size shrinks by the square of the ratio of the
+    normal quantile to that of Student's t. None where every trial is a cluster of its own.
+    """
+    z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+    fallback = trials if clusters is None else clusters
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(variance > 0, share * (1 - share) / variance, fallback)
+    size = np.minimum(size, trials)
+    if clusters is None:
+        return size
+    known = clusters > 1
+    return np.where(known, size * (z / student(clusters - 1, level)) ** 2, 0)
+
+
+def student(degrees: np.ndarray, level: float) -> np.ndarray:
+    """The two-sided quantile of Student's t at ``degrees`` of freedom; NaN where there are none."""
+    from scipy.special import stdtrit  # slow to import, needed on request only
+
+    known = np.asarray(degrees) > 0
+    return np.where(known, stdtrit(np.where(known, degrees, 1), 0.5 + check_level(level) / 2), np.nan)

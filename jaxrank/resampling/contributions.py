@@ -1,0 +1,58 @@
+"""What each question adds to the error of every score of a fit, for the methods where that is known in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxrank.data.kind import Data
+from jaxrank.data.statistics import Counts
+from jaxrank.models.covariance import question_deviations
+from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.fit import PairedModel
+from jaxrank.models.ranker import MeanOfCells, Ranker
+from jaxrank.numerics.contributions import Contributions, contributions
+
+
+def has_contributions(ranker: Ranker, data: Data) -> bool:
+    """Whether the method and the data are of a kind that `of_questions` knows."""
+    known = isinstance(ranker, PairedModel) or (isinstance(ranker, MeanOfCells) and ranker.of_cells)
+    return len(data.questions) > 1 and known
+
+
+def of_questions(ranker: Ranker, stat: Any, fit: Fit, data: Data) -> Contributions | None:
+    """Contributions (M, L) of the questions to the scores of a fit of ``data``.
+
+    Of means over questions they are the deviations of the questions' own values; of paired comparison models the
+    questions' gradients times the inverse information, to first order what leaving the question out would change.
+    None for other methods, for data with fewer than two questions, and where a score is not finite.
+    """
+    if not has_contributions(ranker, data) or not np.isfinite(np.asarray(fit.scores)).all():
+        return None
+    if isinstance(ranker, PairedModel):
+        moved = question_deviations(ranker, stat, fit, data)
+        return contributions(moved) if np.isfinite(moved).all() else None
+    if isinstance(ranker, MeanOfCells):
+        values = np.asarray(_values(ranker, stat), np.float64)
+        seen = np.isfinite(values)
+        weights = ranker.cell_weights(stat)
+        weights = seen if weights is None else np.asarray(weights, np.float64).T * seen
+        weights = weights / weights.sum(axis=0)
+        values = np.where(seen, values, 0)
+        return contributions(weights * (values - (weights * values).sum(axis=0)), seen)
+    return None
+
+
+@eqx.filter_jit
+def _values(ranker: Ranker, stat: Counts) -> Array:
+    """The score that each question alone gives, (M, L); NaN where a model has nothing on it."""
+
+    def one(categories: Array) -> Array:
+        return ranker(Counts(categories[:, None], jnp.ones(1, categories.dtype), stat.levels)).scores
+
+    return jax.lax.map(one, jnp.moveaxis(stat.categories, 1, 0), batch_size=64)

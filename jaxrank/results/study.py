@@ -1,0 +1,218 @@
+"""``Study`` and ``Summary``: what counts over replicates tell about a ranking. Everything is NumPy here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxrank.data.accepted import Seed
+from jaxrank.errors import OptionError, UndefinedScoreError
+from jaxrank.models.ranker import HasInterval
+from jaxrank.numerics.contributions import Contributions
+from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.proportion import student
+from jaxrank.numerics.separation import Superiority, rank_ends, shares_above
+from jaxrank.numerics.status import Status
+from jaxrank.resampling.schemes import Sample, as_scheme
+from jaxrank.resampling.tally import Tally
+from jaxrank.results import storage
+from jaxrank.results.fit import Result
+from jaxrank.results.returned import RankedModels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PERCENTILES = "percentiles of replicates"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(RankedModels):
+    """What counts over the replicates of one method tell; nothing of this needs the replicates themselves.
+
+    **estimate**: the fit of the whole data; **scores** and **ranks** (L,) are its own, whatever the replicates.
+    **unit**: what was drawn again: "trials", "questions", "battles", "orders".
+    Replicates in which some model has no rank (a score that does not exist) are left out of everything about ranks;
+    ``status_counts`` says how many there are and why.
+    """
+
+    method: str
+    models: tuple[str, ...]
+    scheme: str
+    seed: Seed
+    estimate: Result
+    unit: str
+
+    if TYPE_CHECKING:  # a field of one subclass, made from the replicates in the other
+
+        @property
+        def tally(self) -> Tally: ...
+
+    @property
+    def n_replicates(self) -> int:
+        return int(self.tally.n)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Scores of the whole data, (L,)."""
+        return self.estimate.scores
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Ranks of the whole data, int (L,)."""
+        return self.estimate.ranks
+
+    def status_counts(self) -> dict[Status, int]:
+        """How the replicates ended: the number of each `Status` that occurred (``str`` of a status is a sentence)."""
+        return {Status(i): int(n) for i, n in enumerate(self.tally.statuses) if n}
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean score over the finite replicates, (L,)."""
+        self._need_finite(1, 0)
+        return self._centre + self.tally.total / self.tally.finite
+
+    @property
+    def sd(self) -> np.ndarray:
+        """Standard deviation of the score over the finite replicates, (L,): the bootstrap standard error."""
+        self._need_finite(2, 0)
+        n = self.tally.finite
+        return np.sqrt(np.maximum(self.tally.squares - self.tally.total**2 / n, 0) / (n - 1))
+
+    def rank_probabilities(self) -> np.ndarray:
+        """(L, L): ``out[i, r]`` is the share of replicates in which model i has rank r + 1 (ties share the best)."""
+        return self.tally.ranks / self._ranked()
+
+    def superiority(self) -> Superiority:
+        """For each pair the share of replicates in which one is above the other, and in which they tie."""
+        return shares_above(self.tally.above, self._ranked())
+
+    def rank_intervals(self, level: float = 0.95) -> Interval:
+        """For each model the quantiles (1 - level)/2 and (1 + level)/2 of its rank over the replicates."""
+        n = self._ranked()
+        return Interval(*rank_ends(self.tally.ranks, level), level, PERCENTILES, self.unit, n, self.n_replicates - n)
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Interval of each score, (L,): the score of the whole data plus and minus the standard deviation of the finite
+        replicates, corrected for what the scheme shrinks, times the quantile of Student's t. Accuracies have the
+        interval of their `estimate`, Wilson's at the effective number of trials."""
+        check_level(level)
+        if (own := self._own_interval(level)) is not None:
+            return own
+        self._need_finite(2, 0.5)
+        n = int(self.tally.finite)
+        reach = self._wider(level) * NormalDist().inv_cdf(0.5 + level / 2) * self.sd
+        ends = self.estimate.within((self.scores - reach, self.scores + reach))
+        return Interval(*ends, level, "sd of replicates", self.unit, n, self.n_replicates - n)
+
+    def _own_interval(self, level: float) -> Interval | None:
+        """The interval of the estimate itself, where it is about what the replicates draw and better than theirs."""
+        data = self.estimate.data
+        can = self.unit == "questions" or (self.unit == "trials" and self._sample and data.fewest_trials > 1)
+        if not can or not isinstance(self.estimate.ranker, HasInterval) or len(data.questions) < 2:
+            return None
+        return self.estimate.interval(level, unit=self.unit)
+
+    @cached_property
+    def _sample(self) -> Sample | None:
+        """The sample that was drawn again."""
+        try:
+            scheme = as_scheme(self.scheme)
+        except OptionError:  # a scheme of the user's own
+            return None
+        return scheme.sample(self.estimate.data.shape)
+
+    def _wider(self, level: float) -> float:
+        """By how much deviations of replicates must grow to be those of an interval: the variance that a draw of few
+        units lacks, and Student's t over the normal quantile."""
+        if self._sample is None:
+            return 1.0
+        shrink, degrees = self._sample
+        if shrink <= 0:
+            return float("nan")
+        t = float(student(np.asarray(degrees), level))
+        return t / NormalDist().inv_cdf(0.5 + level / 2) / shrink**0.5
+
+    @property
+    def _by_question(self) -> Contributions | None:
+        """What the questions add to the errors of the estimate, where questions were drawn."""
+        return self.estimate.contributions if self.unit == "questions" else None
+
+    def separated(self, level: float = 0.95) -> np.ndarray:
+        """bool (L, L): ``out[i, j]`` where i is above j, all statements together with probability ``level``."""
+        if self._by_question is not None:
+            return self.estimate.difference_intervals(level, simultaneous=True).lower > 0
+        n_models = len(self.models)
+        return self.superiority().above >= 1 - (1 - level) / max(n_models * (n_models - 1), 1)
+
+    def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
+        """A pandas frame, best model first: rank, model, score, sd, lower, upper, rank_lower, rank_upper, p_best;
+        without lower and upper where fewer than half of the replicates have finite scores."""
+        columns: dict[str, np.ndarray] = {}
+        if self.tally.finite > 1:
+            columns["sd"] = self.sd
+        if level is not None:
+            if self._half_finite:
+                columns["lower"], columns["upper"] = self.interval(level)
+            columns["rank_lower"], columns["rank_upper"] = self.rank_intervals(level)
+        return self._table({**columns, "p_best": self.rank_probabilities()[:, 0]})
+
+    def _foot(self, level: float = 0.95) -> list[str]:
+        ranks = self.rank_intervals(level).words
+        scores = self.interval(level).words if self._half_finite else "none, as too few replicates are finite"
+        lines = [f"intervals: {ranks}"] if scores == ranks else [f"intervals of scores: {scores}", f"of ranks: {ranks}"]
+        return lines + [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
+
+    def _record(self) -> dict[str, Any]:
+        record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)
+        return {**record, "scheme": self.scheme, "n_replicates": self.n_replicates, "unit": self.unit}
+
+    @property
+    def _half_finite(self) -> bool:
+        n = int(self.tally.finite)
+        return n > 1 and 2 * n >= self.n_replicates
+
+    @property
+    def _centre(self) -> np.ndarray:
+        return centre_of(self.estimate)
+
+    def _ranked(self) -> int:
+        n = int(self.tally.ranked)
+        if n == 0:
+            raise UndefinedScoreError(
+                f"{self.method}: no replicate has ranks for all models ({self._reasons()}); {_REMEDY}"
+            )
+        return n
+
+    def _need_finite(self, least: int, share: float) -> None:
+        n, total = int(self.tally.finite), self.n_replicates
+        if n < least or n < share * total:
+            raise UndefinedScoreError(
+                f"{self.method}: only {n} of {total} replicates have finite scores ({self._reasons()}), too few for an "
+                f"interval; {_REMEDY}, or rank_intervals()"
+            )
+
+    def _reasons(self) -> str:
+        return "; ".join(f"{n}: {status}" for status, n in self.status_counts().items())
+
+    def __repr__(self) -> str:
+        size = f"{self.n_replicates} replicates by {self.scheme}, {len(self.models)} models"
+        return f"{type(self).__name__}({self.method}, {size})"
+
+
+_REMEDY = "use a method with a prior (its _map identifier)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Study):
+    """A study that kept its counts only."""
+
+    tally: Tally = field(kw_only=True)  # pyright: ignore[reportIncompatibleMethodOverride]
+
+
+def centre_of(estimate: Result) -> np.ndarray:
+    """What sums of scores are taken about, (L,): the point estimate where it is finite, against cancellation."""
+    return np.where(np.isfinite(estimate.scores), estimate.scores, 0).astype(np.float64)
