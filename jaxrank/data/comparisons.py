@@ -219,6 +219,12 @@ def _encode(a: np.ndarray, b: np.ndarray, models: Any) -> tuple[np.ndarray, np.n
         if both.min() < 0:
             raise DataError("a and b hold negative model indices")
         n = int(both.max()) + 1
+        n_met = len(np.unique(both))
+        if models is None and n > 2 * n_met:
+            raise DataError(
+                f"a and b hold {n_met} whole numbers from {both.min()} to {both.max()}, which are places of models: "
+                f"most of {n} would have no battle; write names as text, or give the names of all models= in order"
+            )
         if models is not None and n > len(list(models)):
             raise DataError(f"a or b refers to model {n - 1}, but models has {len(list(models))} names")
         names = check_names(models, len(list(models)) if models is not None else n, "model")

@@ -110,8 +110,10 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     bockaitkin1981].
     **Reads** counts of binary outcomes.
     **Scores** as `RaschMarginal`.
-    **Fields** as `TwoParameterMarginal`, and ``guessing_prior``: normal on logit c, default (logit 0.2, 0.5);
-    ``guessing``: a number in (0, 1) fixes c for all questions, None (default) estimates it.
+    **Fields** as `TwoParameterMarginal`, but 21 adaptive nodes: guessing skews the posteriors, and of 400 people on 5
+    questions 11 nodes leave errors of 6e-3 in a slope, 21 of 5e-5, 61 of 5e-7. And ``guessing_prior``: normal on logit
+    c, default (logit 0.2, 0.5); ``guessing``: a number in (0, 1) fixes c for all questions, None (default) estimates
+    it.
     **Params** as `TwoParameterMarginal`, and ``guessing`` (M,), with ``details`` ``guessing_se``.
     **Status** as `TwoParameterMarginal`.
     **Departs** from plain marginal maximum likelihood in the priors: without one on c the model is hardly identified.
@@ -120,7 +122,7 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(21), Quadrature)
     quantile: Any = number(None, above=0, below=1)
     slope_prior: Any = _normal((0.0, 1.0))
     intercept_prior: Any = _normal(None)

@@ -77,8 +77,10 @@ def posterior(
     rasch, rasch_2pl, rasch_3pl; bradley_terry_ties has one tie rate for all pairs. With the prefix ``hierarchical_``
     the scale of the strengths is learnt. bayes is conjugate, and its draws are independent.
     **priors**: by site; "theta" is a variance (1 by default: zero-sum normal strengths), a `jaxrank.priors` prior or a
-    NumPyro distribution for one model or for all; a prior that is not a dict is that of theta. Other sites take NumPyro
-    distributions: "scale" (HalfNormal(2), hierarchical), "tie_rate" (Beta(1, 1)), "log_nu" (Normal(0, 1.5)),
+    NumPyro distribution for one model or for all; a prior that is not a dict is that of theta. Priors that are not
+    normal are those of independent strengths, which are centred afterwards, so that prior draws exist; `jaxrank.fit`
+    takes them for the centred ones, and its mode is another (normal priors are the same both ways). Other sites take
+    NumPyro distributions: "scale" (HalfNormal(2), hierarchical), "tie_rate" (Beta(1, 1)), "log_nu" (Normal(0, 1.5)),
     "log_kappa" (HalfNormal(1.5)), "log_delta" (Normal(0, 2)), "b" (Normal(0, 1), times "b_scale", HalfNormal(2), plus
     "level", Normal(0, 3)), "a" (LogNormal(0, 0.5)), "c_share" (Beta(2, 6), the guessing probability as a share of 1/2).
     **sampler**: "nuts" (chains spread over the devices, started around the mode and scaled by the curvature there where

@@ -59,6 +59,7 @@ def test_totals_and_battles_agree():
         (["x"], [None], [1], {}, "row 0: b has no name"),
         (["x"], [""], [1], {}, "row 0: b has no name"),
         ([0], [-1], [1], {}, "negative model indices"),
+        ([1001, 1002], [1002, 1003], [1, 1], {}, "3 whole numbers from 1001 to 1003, .* write names as text"),
         ([0], [2], [1], {"models": ["x", "y"]}, "refers to model 2, but models has 2 names"),
         (["x"], ["y"], [1], {"models": ["x", "z"]}, "not in models: 'y'"),
         (["x"], ["y"], [1], {"models": ["x", "x", "y"]}, "duplicate names"),

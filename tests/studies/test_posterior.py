@@ -194,6 +194,25 @@ def test_own_priors():
             jr.posterior(COUNTER, "bradley_terry", priors=priors)
 
 
+@pytest.mark.parametrize("prior", [jr.priors.Laplace(0.2, 0.5), jr.priors.Cauchy(0.0, 0.3)], ids=["laplace", "cauchy"])
+def test_priors_that_are_not_normal_are_those_of_independent_strengths(prior):
+    """numerics section 4: and are centred afterwards, as is said, where fits penalise the centred ones."""
+    import numpyro
+    from numpyro.infer.util import log_density
+
+    battles = jr.Comparisons.from_matrix([[0, 3, 1], [1, 0, 2], [2, 1, 0]])
+    model, design, outcomes = jr.numpyro_model(battles, "bradley_terry", priors=prior)
+    raw = np.array([0.7, -0.4, 0.1])
+    with jax.enable_x64(True):
+        value = lambda x: float(log_density(model, (design, outcomes), {}, {"raw_theta": jnp.asarray(x)})[0])
+        drawn = numpyro.handlers.trace(numpyro.handlers.seed(model, 0)).get_trace(design)
+        shift = value(raw + 0.3) - value(raw)  # the likelihood does not see it
+        expected = float(prior.penalty(jnp.asarray(raw)) - prior.penalty(jnp.asarray(raw + 0.3)))
+    np.testing.assert_allclose(shift, expected, rtol=1e-9)
+    sites = {name: np.asarray(site["value"]) for name, site in drawn.items()}
+    np.testing.assert_allclose(sites["theta"], sites["raw_theta"] - sites["raw_theta"].mean(), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
