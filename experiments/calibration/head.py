@@ -7,22 +7,17 @@ Writes results/head.json and results/head.md, a line a statement.
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
-import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 import jaxrank as jr
 from experiments import mimic
-from experiments.calibration.statements import Study, scores_of
+from experiments.calibration.lines import percent, write
+from experiments.calibration.statements import Study, scores_of, studies
 from experiments.calibration.truths import HALF, ORDERED, SKEWED, Truth, constant
 from jaxrank import evaluation
 
-RESULTS = Path(__file__).parent / "results"
 REPLICATES = 1000
 LINES: dict[str, Callable[[int], str]] = {}
 
@@ -39,21 +34,14 @@ def line(said: str) -> Callable[[Callable[[int], str]], Callable[[int], str]]:
 
 def _studies(truth: Truth, sets: int, models: int, questions: int, trials: int) -> Iterator[Study]:
     rng = np.random.default_rng([models, questions, trials])
-    number = 0
     for outcomes in truth.draw(rng, sets, models, questions, trials):
-        for one in outcomes:
-            yield Study(jr.Responses(one), truth.scores(models), number, REPLICATES)
-            number += 1
-
-
-def _percent(found: list[bool] | np.ndarray) -> str:
-    return f"{100 * np.mean(found):.1f}"
+        yield from studies(outcomes, truth.scores(models), REPLICATES)
 
 
 @line("`bootstrap(R).top_set()` leaves out one of two equal models, 150 questions: 2 / 3 / 5 trials")
 def top_set(sets: int) -> str:
     shares = [[len(s.replicates.top_set()) < 2 for s in _studies(HALF, sets, 2, 150, n)] for n in (2, 3, 5)]
-    return " / ".join(map(_percent, shares)) + " %"
+    return " / ".join(map(percent, shares))
 
 
 @line("`bootstrap(R)` of a log with one trial of each of 150 questions, rates 2PL: narrowest interval; largest p_best")
@@ -81,7 +69,7 @@ def _cover(sets: int, cells: list[tuple[Truth, int, int]]) -> str:
         rng = np.random.default_rng([questions, trials])
         false = [scores_of(part, truth.scores(1)[0])[0] for part in truth.draw(rng, sets, 1, questions, trials)]
         shares.append(1 - np.concatenate(false))
-    return " / ".join(map(_percent, shares)) + " %"
+    return " / ".join(map(percent, shares))
 
 
 @line("`fit(R)` of a model that is right on 37 of 40 questions / 0 of 50 / 50 of 50")
@@ -125,7 +113,7 @@ def rank_sets(sets: int) -> str:
     for questions, trials in ((30, 8), (100, 4), (30, 80)):
         found = (s.rank_sets for s in _studies(HALF, sets, 20, questions, trials))
         shares.append([bool((i.lower > 1).any() or (i.upper < 20).any()) for i in found])
-    return " / ".join(map(_percent, shares)) + " %"
+    return " / ".join(map(percent, shares))
 
 
 @line('`tiers(fit(R, "bradley_terry"))` of 20 equal models, 30 x 8, has more than one / its intervals miss 0')
@@ -136,7 +124,7 @@ def tiers_of_pairs(sets: int) -> str:
         low, high = fit.interval()
         lines.append(jr.tiers(fit).n_tiers > 1)
         missed.append(np.mean((low > 0) | (high < 0)))
-    return f"{_percent(lines)} % / {100 * np.mean(missed):.1f} %"
+    return f"{percent(lines)} / {percent(missed)}"
 
 
 @line("`trials_needed` from one trial of each of 150 questions, gap 2 of 150")
@@ -167,25 +155,5 @@ def votes(sets: int) -> str:
     return " / ".join("; ".join(n) or "nothing" for n in notes)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", type=int, default=1000)
-    parser.add_argument("--only", default="", help="lines that hold this text")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore", jr.JaxrankWarning)
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / "head.json"
-    done = json.loads(path.read_text()) if path.exists() else {}
-    for said, measured in LINES.items():
-        if args.only in said:
-            began = time.perf_counter()
-            done[said] = {"found": measured(args.sets), "seconds": round(time.perf_counter() - began, 1)}
-            print(f"{said}: {done[said]['found']}", flush=True)
-            path.write_text(json.dumps(done, indent=1) + "\n")
-    rows = [f"| {said} | {done[said]['found']} |" for said in LINES if said in done]
-    head = f"# The first findings again\n\n{args.sets:,} data sets a figure where data are simulated.\n"
-    path.with_suffix(".md").write_text("\n".join([head, "| statement | today |", "| --- | --- |", *rows]) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    write("head", "The first findings again", LINES, __doc__, 1000)

@@ -23,7 +23,7 @@ import numpy as np
 
 import jaxrank as jr
 from experiments.calibration import tables, truths
-from experiments.calibration.statements import STATEMENTS, Study, gaps_of, scores_of
+from experiments.calibration.statements import LEVEL, STATEMENTS, Study, Verdict, gaps_of, scores_of, studies
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -42,6 +42,7 @@ AROUND = (
 )
 VARIED = (truths.SKEWED, truths.ORDERED)
 BATTLE_SIZES = ((2, 100), (5, 200), (5, 1000), (20, 2000))
+SILENT = Verdict(np.nan, np.nan)
 QUICK_BATTLES = ((5, 200),)
 
 
@@ -86,56 +87,67 @@ def measure(cell: Cell, sets: int, replicates: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(cell.seed)
     found = _in_one_call(cell, rng, sets) if cell.kind in ("score", "gap") else _one_by_one(cell, rng, sets, replicates)
     rows = []
-    for name, values in found.items():
-        false, width, seconds = np.array(values, float).T
+    for name, (verdicts, seconds) in found.items():
+        false = np.array([v.false for v in verdicts])
         said = np.isfinite(false)
-        error, n = (float(false[said].mean()) if said.any() else None), int(said.sum())
-        row = cell.labels() | {"statement": name, "sets": len(false), "silent": len(false) - n, "error": error}
-        row["mc"] = round(float(max(false[said].std(), 1 / n) / np.sqrt(n)), 5) if n else None
-        row["width"] = round(float(width[said].mean()), 4) if n else None
-        rows.append(row | {"seconds": round(float(seconds.sum()), 3)})
+        row = cell.labels() | {"statement": name, "sets": len(false), "silent": int((~said).sum())}
+        row |= dict.fromkeys(("error", "mc", "width", "reached"))
+        if n := int(said.sum()):
+            reached = np.concatenate([v.reached for v in verdicts])
+            row["error"] = round(float(false[said].mean()), 5)
+            row["mc"] = round(float(max(false[said].std(), 1 / n) / np.sqrt(n)), 5)
+            row["width"] = round(float(np.mean([v.width for v in verdicts if np.isfinite(v.false)])), 4)
+            row["reached"] = round(float(np.nanquantile(reached, LEVEL)), 3) if len(reached) else None
+        rows.append(row | {"seconds": round(seconds, 3)})
     print(f"{cell.key}: {time.perf_counter() - began:.1f} s", flush=True)
     return rows
 
 
-def _in_one_call(cell: Cell, rng: np.random.Generator, sets: int) -> dict[str, list[tuple[float, float, float]]]:
+Found = dict[str, tuple[list[Verdict], float]]
+"""The verdicts on all sets and the seconds they took, by statement."""
+
+
+def _in_one_call(cell: Cell, rng: np.random.Generator, sets: int) -> Found:
     name, judge = {"score": ("scores", scores_of), "gap": ("differences", gaps_of)}[cell.kind]
     scores = cell.truth.scores(cell.models)
     truth = float(scores[0] - scores[1:].sum())
-    out: list[tuple[float, float, float]] = []
+    verdicts: list[Verdict] = []
+    seconds = 0.0
     for outcomes in cell.truth.draw(rng, sets, cell.models, *cell.size):
         began = time.perf_counter()
-        false, width = judge(outcomes, truth)
-        each = (time.perf_counter() - began) / len(false)
-        silent = np.isnan(width)
-        out += [(np.nan if s else float(f), float(w), each) for f, w, s in zip(false, width, silent, strict=True)]
-    return {name: out}
+        found = judge(outcomes, truth)
+        seconds += time.perf_counter() - began
+        for false, width, way in zip(*found, strict=True):
+            silent = np.isnan(width)
+            verdicts.append(SILENT if silent else Verdict(float(false), float(width), np.array([way])))
+    return {name: (verdicts, seconds)}
 
 
-def _one_by_one(cell: Cell, rng: np.random.Generator, sets: int, replicates: int) -> dict[str, Any]:
+def _one_by_one(cell: Cell, rng: np.random.Generator, sets: int, replicates: int) -> Found:
     truth = cell.truth.scores(cell.models)
     said = [s for s in STATEMENTS if s.fits("battles" if cell.kind == "battles" else "trials")]
-    out: dict[str, Any] = {s.name: [] for s in said}
-    for number, data in enumerate(_data_sets(cell, rng, sets)):
-        study = Study(data, truth, number, replicates)
+    verdicts: dict[str, list[Verdict]] = {s.name: [] for s in said}
+    seconds = dict.fromkeys(verdicts, 0.0)
+    for study in _studies(cell, truth, rng, sets, replicates):
         for statement in said:
             began = time.perf_counter()
             try:
-                false, width = statement.judge(study)
+                verdicts[statement.name].append(statement.judge(study))
             except jr.JaxrankError:
-                false, width = np.nan, np.nan
-            out[statement.name].append((false, width, time.perf_counter() - began))
-    return out
+                verdicts[statement.name].append(SILENT)
+            seconds[statement.name] += time.perf_counter() - began
+    return {name: (verdicts[name], seconds[name]) for name in verdicts}
 
 
-def _data_sets(cell: Cell, rng: np.random.Generator, sets: int) -> Iterator[Any]:
+def _studies(cell: Cell, truth: np.ndarray, rng: np.random.Generator, sets: int, replicates: int) -> Iterator[Study]:
     if isinstance(cell.truth, truths.Battles):
         names = [f"model {i}" for i in range(cell.models)]
         for _ in range(sets):
-            yield jr.Comparisons(*cell.truth.draw(rng, cell.models, *cell.size), models=names)
+            battles = jr.Comparisons(*cell.truth.draw(rng, cell.models, *cell.size), models=names)
+            yield Study(battles, truth, replicates)
     else:
         for outcomes in cell.truth.draw(rng, sets, cell.models, *cell.size):
-            yield from map(jr.Responses, outcomes)
+            yield from studies(outcomes, truth, replicates)
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from experiments.calibration.statements import STATEMENTS
 
 LIMIT, FEW_LIMIT, FEW = 0.065, 0.08, 20  # of errors where 5 % are claimed; the second below so many questions
@@ -34,17 +36,18 @@ def _percent(row: Row) -> str:
 
 
 def _entry(row: Row | None) -> str:
-    """Error in percent and width; what fails is bold."""
+    """Error in percent, width, and what share of the width would do; what fails is bold."""
     if row is None or row["error"] is None:
         return "-"
     error = f"{100 * row['error']:.1f}"
     silent = f", silent {100 * row['silent'] / row['sets']:.0f} %" if row["silent"] else ""
-    return f"{f'**{error}**' if fails(row) else error} ({row['width']:.3f}{silent})"
+    does = "" if row["reached"] is None else f", {row['reached']:.2f}"
+    return f"{f'**{error}**' if fails(row) else error} ({row['width']:.3f}{does}{silent})"
 
 
 def markdown(rows: list[Row]) -> str:
-    """A table for each statement and kind of truth: error in percent, and width in brackets."""
-    out = ["# Errors of the default statements", "", _HEAD, ""]
+    """A table for each statement and kind of data."""
+    out = ["# Errors of the default statements", "", _HEAD, "", *summary(rows), ""]
     for statement in STATEMENTS:
         own = [row for row in rows if row["statement"] == statement.name]
         if own:
@@ -56,8 +59,28 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(out).rstrip() + "\n"
 
 
+def summary(rows: list[Row]) -> list[str]:
+    """A line for each statement and kind of data, over all cells of which the library knows what matters."""
+    body = []
+    for statement in STATEMENTS:
+        for data, kinds in (("trials", ("score", "gap", "all")), ("battles", ("battles",))):
+            own = [r for r in rows if r["statement"] == statement.name and r["kind"] in kinds and not r["untold"]]
+            own = [r for r in own if r["error"] is not None]
+            if own:
+                errors, worst = [100 * r["error"] for r in own], max(own, key=lambda r: r["error"])
+                ways = [r["reached"] for r in own if r["reached"] is not None]
+                reached = f"{min(ways):.2f} to {max(ways):.2f}" if ways else ""
+                line = [f"{statement.name}, {data}", f"`{statement.call}`", str(len(own))]
+                line += [f"{min(errors):.1f} / {np.median(errors):.1f} / {max(errors):.1f}"]
+                line += [f"{worst['truth']}, {_size(worst)}", reached, str(sum(map(fails, own)))]
+                body.append(line)
+    head = ["statement", "call", "cells", "least / median / most, %", "most at", "width that would do", "fail"]
+    return _grid(head, body)
+
+
 _HEAD = (
-    "In percent of the data sets, and in brackets the mean width. 5 % are claimed; **bold**: over 6.5 % (8 % below 20 "
+    "In percent of the data sets; in brackets the mean width and, of intervals, the share of it that would do for 5 %: "
+    "below 1 they are conservative by that factor. 5 % are claimed; **bold**: over 6.5 % (8 % below 20 "
     "questions) by more than two standard errors of the simulation. In clusters of questions and votes of few voters "
     "the library is not told what belongs together: their errors show what that costs. `silent`: the share of sets on "
     "which the library refuses the statement."

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import expit
 
 _OUTCOMES = 10_000_000  # simulated at a time
 CLUSTER = 5  # questions of one passage
@@ -71,14 +72,14 @@ def abilities(n: int) -> np.ndarray:
 def _two_parameter(rng: Generator, s: int, n: int, m: int) -> np.ndarray:
     difficulty = _SPREAD * rng.standard_normal((s, 1, m))
     slope = np.exp(_SLOPE * rng.standard_normal((s, 1, m)))
-    return 1 / (1 + np.exp(-slope * (abilities(n)[:, None] - difficulty)))
+    return expit(slope * (abilities(n)[:, None] - difficulty))
 
 
 def _two_parameter_scores(n: int) -> np.ndarray:
     nodes, weights = np.polynomial.hermite_e.hermegauss(101)
     weights = weights / weights.sum()
     logits = np.exp(_SLOPE * nodes)[:, None, None] * (abilities(n) - _SPREAD * nodes[:, None])
-    return np.einsum("i,j,ijl->l", weights, weights, 1 / (1 + np.exp(-logits)))
+    return np.einsum("i,j,ijl->l", weights, weights, expit(logits))
 
 
 HALF, HIGH, SKEWED, EXTREME = constant(0.5), constant(0.95), beta(1.2, 0.3), beta(0.3, 0.3)

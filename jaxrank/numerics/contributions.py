@@ -4,7 +4,7 @@ differences reach at once."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -62,6 +62,16 @@ class Contributions:
         not below half the error of the data; and no less than Student's t of one difference. Always the same draws.
         Source: Romano and Wolf (2005), "Exact and approximate stepdown methods for multiple hypothesis testing".
         """
+        if level not in self._reaches:
+            self._reaches[level] = self._reach(level)
+        return self._reaches[level]
+
+    @cached_property
+    def _reaches(self) -> dict[float, float]:
+        """What `reach` found, by level: intervals, sets of ranks and tiers of one result ask for the same."""
+        return {}
+
+    def _reach(self, level: float) -> float:
         single = self.student(level)
         known = np.isfinite(self.values).all(axis=0)
         values, spread = self.values[:, known], self.spread[np.ix_(known, known)]
@@ -70,8 +80,7 @@ class Contributions:
             return single
         wanted = int(_WORK / (2 * n_clusters * n_models**2))
         n_draws = min(max(wanted, _LEAST_DRAWS), _DRAWS)
-        rng = np.random.default_rng(0)
-        weights = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), n_draws).astype(np.float32)
+        weights = _draws(n_clusters, n_draws)
         largest = np.zeros(n_draws, np.float32)
         for i in range(n_models - 1):
             pairs = values[:, i, None] - values[:, i + 1 :]
@@ -84,6 +93,13 @@ class Contributions:
                 largest = np.maximum(largest, ratio.max(axis=1))
         shrink = np.sqrt((n_clusters - 1) / n_clusters)  # the draws are of the sample, whose variance is that smaller
         return max(shrink * float(np.quantile(largest, level, method="higher")), single)
+
+
+@lru_cache(maxsize=4)
+def _draws(n_clusters: int, n_draws: int) -> np.ndarray:
+    """How often each cluster is drawn, float32 (draws, G); not to be written to."""
+    rng = np.random.default_rng(0)
+    return rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), n_draws).astype(np.float32)
 
 
 def contributions(deviations: np.ndarray, observed: np.ndarray | None = None) -> Contributions:

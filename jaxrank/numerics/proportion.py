@@ -15,6 +15,9 @@ class Ends(NamedTuple):
     upper: np.ndarray
 
 
+_ROUNDING = 1e-25  # variances below are those of equal means, up to rounding
+
+
 def wilson(share: np.ndarray, size: np.ndarray, level: float) -> Ends:
     """Wilson's score interval of a proportion observed as ``share`` in ``size`` independent trials, which need not be a
     whole number; [0, 1] where the size is 0.
@@ -22,15 +25,17 @@ def wilson(share: np.ndarray, size: np.ndarray, level: float) -> Ends:
     Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference".
     """
     z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
-    share, size = np.asarray(share, float), np.asarray(size, float)
+    share, size = np.clip(share, 0.0, 1.0), np.asarray(size, float)  # a mean of ones can end beyond 1 by rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = z**2 / (size + z**2)
         middle = share * (1 - weight) + weight / 2
         half = weight / z * np.sqrt(share * (1 - share) * size + z**2 / 4)
     unknown = ~(size > 0)
-    return Ends(
-        np.where(unknown, 0.0, np.maximum(middle - half, 0)), np.where(unknown, 1.0, np.minimum(middle + half, 1))
-    )
+    low, high = (
+        np.clip(middle - half, 0, share),
+        np.clip(middle + half, share, 1),
+    )  # they hold the share, rounded or not
+    return Ends(np.where(unknown, 0.0, low), np.where(unknown, 1.0, high))
 
 
 def effective_size(
@@ -45,8 +50,9 @@ def effective_size(
     """
     z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
     fallback = trials if clusters is None else clusters
+    share = np.clip(share, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where(variance > 0, share * (1 - share) / variance, fallback)
+        size = np.where(variance > _ROUNDING, share * (1 - share) / variance, fallback)
     size = np.minimum(size, trials)
     if clusters is None:
         return size

@@ -6,6 +6,7 @@ replicates, posteriors, judges and plots mean the same by it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -124,6 +125,7 @@ def simultaneous_ends(
     return gap - reach, gap + reach
 
 
+@lru_cache(maxsize=64)
 def range_quantile(level: float, n_models: int, degrees: float) -> float:
     """Quantile of the largest of all studentised differences of independent normal scores (Tukey's range over the root
     of 2); infinite without a degree of freedom."""

@@ -1,0 +1,81 @@
+"""A slice of the calibration suite: what the library says by default is false about as often as it claims.
+
+Fixed seeds; the bounds are four standard errors of the simulation away from 5 %, or from the measured width.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from experiments.calibration import tables
+from experiments.calibration.statements import STATEMENTS, Study, gaps_of, scores_of, studies
+from experiments.calibration.truths import BATTLES, HALF, HIGH, ORDERED, SKEWED, Truth
+
+pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+JUDGE = {s.name: s.judge for s in STATEMENTS}
+QUESTIONS, TRIALS = 30, 3
+
+
+def _drawn(truth: Truth, sets: int, models: int, trials: int = TRIALS) -> np.ndarray:
+    return next(truth.draw(np.random.default_rng(0), sets, models, QUESTIONS, trials))
+
+
+@pytest.mark.parametrize("trials", [1, TRIALS])
+@pytest.mark.parametrize("truth", [HALF, HIGH, SKEWED, ORDERED], ids=lambda t: t.name)
+def test_scores_are_in_their_intervals(truth: Truth, trials: int) -> None:
+    false, width, _ = scores_of(_drawn(truth, 800, 1, trials), truth.scores(1)[0])
+    assert false.mean() < 0.081
+    assert 0 < width.mean() < 0.4  # of rates .5 with one trial a question .34
+
+
+@pytest.mark.parametrize("truth", [HALF, SKEWED, ORDERED], ids=lambda t: t.name)
+def test_differences_are_in_their_intervals(truth: Truth) -> None:
+    scores = truth.scores(2)
+    false, _, _ = gaps_of(_drawn(truth, 800, 2), scores[0] - scores[1])
+    assert 0.02 < false.mean() < 0.081
+
+
+@pytest.mark.parametrize("truth", [HALF, SKEWED], ids=lambda t: t.name)
+def test_equal_models_are_seldom_told_apart(truth: Truth) -> None:
+    """Of equal models the share of data sets with any separation, by every statement about all models at once."""
+    found = [_errors(study, "all differences at once", "tiers", "rank sets", "top set") for study in _few(truth, 5)]
+    assert np.mean(found, axis=0).max() < 0.11
+
+
+def test_two_trials_do_not_settle_the_top() -> None:
+    """Of two equal models with two trials the default bootstrap named one the only best in every second data set."""
+    found = [_errors(study, "top set", "p_best") for study in _few(HALF, 2, trials=2)]
+    assert np.mean(found, axis=0).max() < 0.11
+
+
+def test_unequal_models_are_told_apart() -> None:
+    """What is never false may say nothing: models of a known order are separated, and in that order."""
+    found = [(s.rank_sets, s.replicates.top_set()) for s in _few(ORDERED, 5, sets=40)]
+    assert np.mean([(sets.upper - sets.lower + 1).mean() for sets, _ in found]) < 4.6
+    assert np.mean(["model 0" in top for _, top in found]) > 0.9
+
+
+def test_strengths_are_in_their_intervals() -> None:
+    rng, truth = np.random.default_rng(0), BATTLES[1]
+    found = []
+    for _ in range(120):
+        battles = jr.Comparisons(*truth.draw(rng, 4, 200), models=[f"model {i}" for i in range(4)])
+        found.append(_errors(Study(battles, truth.scores(4), 0), "scores", "all differences at once"))
+    assert np.mean(found, axis=0).max() < 0.13
+
+
+def test_failures_are_found() -> None:
+    row = {"error": 0.07, "mc": 0.002, "untold": "", "questions": 50}
+    assert tables.fails(row)
+    assert not tables.fails({**row, "mc": 0.003}) and not tables.fails({**row, "questions": 10})
+    assert not tables.fails({**row, "untold": "who voted"}) and not tables.fails({**row, "error": None})
+
+
+def _few(truth: Truth, models: int, trials: int = TRIALS, sets: int = 150) -> list[Study]:
+    return list(studies(_drawn(truth, sets, models, trials), truth.scores(models), 300))
+
+
+def _errors(study: Study, *names: str) -> list[float]:
+    return [JUDGE[name](study)[0] for name in names]
