@@ -44,7 +44,7 @@ def top_set(sets: int) -> str:
     return " / ".join(map(percent, shares))
 
 
-@line("`bootstrap(R)` of a log with one trial of each of 150 questions, rates 2PL: narrowest interval; largest p_best")
+@line("`bootstrap(R)` of a log with one trial of each of 150 questions, rates .7 to .5: least width; most p_best")
 def one_trial(sets: int) -> str:
     rng = np.random.default_rng(0)
     R = (rng.random((5, 150, 1)) < np.linspace(0.7, 0.5, 5)[:, None, None]).astype(int)

@@ -25,7 +25,7 @@ RESULTS = Path(__file__).parent / "results"
 TAIL = 0.025
 TRUTHS = (HALF, HIGH, beta(1, 1), SKEWED, EXTREME, beta(0.2, 2))
 QUESTIONS, TRIALS = (10, 20, 150), (1, 3, 16)
-REPLICATES = 499
+REPLICATES = 399
 _CELLS = 20_000_000  # of replicates drawn at a time
 
 Ends = tuple[np.ndarray, np.ndarray]
@@ -33,7 +33,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 def library(outcomes: np.ndarray, unit: str, rng: Generator) -> Ends:
     """Of `jaxrank.fit`, the default."""
-    low, high = jr.fit(jr.Responses(outcomes)).interval()
+    low, high = jr.fit(jr.Responses(outcomes)).interval(unit=unit)
     return low, high
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,17 @@ def write(name: str, title: str, lines: Mapping[str, Callable[[int], str]], abou
             done[said] = {"found": found, "sets": args.sets, "seconds": round(time.perf_counter() - began, 1)}
             print(f"{said}: {found}", flush=True)
             path.write_text(json.dumps(done, indent=1) + "\n")
-    rows = [f"| {said} | {done[said]['found']} | {done[said]['sets']} |" for said in lines if said in done]
-    head = [f"# {title}", "", "| statement | found | data sets |", "| --- | --- | --- |"]
-    path.with_suffix(".md").write_text("\n".join([*head, *rows]) + "\n")
+    path.with_suffix(".md").write_text("\n".join([f"# {title}", "", *_table(name, lines, done)]) + "\n")
+
+
+def _table(name: str, lines: Iterable[str], done: dict[str, Any]) -> list[str]:
+    """A line a measurement, beside what stands in NAME_before.json, measured with earlier defaults."""
+    earlier = RESULTS / f"{name}_before.json"
+    before = json.loads(earlier.read_text()) if earlier.exists() else {}
+    head = ["statement", *(["before"] if before else []), "found", "data sets"]
+    out = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
+    for said in lines:
+        if said in done:
+            was = [before.get(said, {}).get("found", "")] if before else []
+            out.append("| " + " | ".join([said, *was, done[said]["found"], str(done[said]["sets"])]) + " |")
+    return out
