@@ -36,8 +36,8 @@ def main() -> None:
         panel.margins(y=0.02)
     n_models, n_questions, n_trials = data.shape
     figure.supxlabel(
-        f"Bayes@{n_trials} score: {n_models} models, {n_questions} trick prompts, {n_trials} trials; "
-        f"bars are {LEVEL:.0%} credible intervals, numbers are ranks",
+        f"accuracy of {n_models} models on {n_questions} trick prompts, {n_trials} trials; "
+        f"bars are {LEVEL:.0%} intervals (prompts like these drawn again), numbers are ranks",
         fontsize=8,
     )
     figure.savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None})

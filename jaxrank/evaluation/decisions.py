@@ -11,7 +11,8 @@ import numpy.typing as npt
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.data.names import model_index
+from jaxrank.data.names import model_index, name_list
+from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import Evaluated, Ranked, check_several, data_of, read, weights_size
 from jaxrank.models.options import check_choice, check_count, check_number
 from jaxrank.numerics.separation import standardised
@@ -90,7 +91,8 @@ def trials_needed(
 
     **R**: whatever `jaxrank.evaluation.bayes` reads, or a result of ``jaxrank.fit``.  **pair**: two models, by index or
     name.  **z**: 1.645 for 95 %, 1.96 for 97.5 % one-sided confidence.  **R0**: prior outcomes that stay as they are.
-    Rates of a question are the observed shares. z grows as the square root of the number of trials; the exact smallest
+    Rates of a question are the observed shares, which needs two trials of each (`OptionError`); with few they are too
+    extreme, and so the number too small. z grows as the square root of the number of trials; the exact smallest
     N is found, and None returned where the rates give equal scores (or more than ``most`` trials are needed). Separated
     means in the direction of the rates: a prior that orders the two the other way has to be outweighed first.
 
@@ -111,6 +113,12 @@ def trials_needed(
     weights = np.asarray(cells.stat.levels if w is None else w, float)
     names = cells.models or tuple(f"model {i}" for i in range(len(counts)))
     i, j = (model_index(names, m, "pair") for m in pair)
+    single = [names[m] for m in (i, j) if (n[m] == 1).any()]
+    if single:
+        raise OptionError(
+            f"{name_list(single, range(len(single)))} has questions of a single trial, which tells no rate between 0 "
+            "and 1, so that the number would come out too small; give two trials or more of every question"
+        )
 
     direction = np.sign(np.mean((rates[i] - rates[j]) @ weights))
 

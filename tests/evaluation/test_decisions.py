@@ -96,3 +96,9 @@ def test_greedy_alignment():
         assert ev.greedy_alignment(R, R[::-1, :, :5]) < -0.8
     with pytest.raises(DataError, match="5 models"):
         ev.greedy_alignment(R, R[:5])
+
+
+def test_trials_needed_of_one_trial_is_an_error():
+    """Rates of 0 and 1 have no variance: a gap of 2 in 150 asked for 14 trials, where 36 are right."""
+    with pytest.raises(jr.errors.OptionError, match="single trial"):
+        ev.trials_needed([[[1], [1], [0]], [[0], [1], [0]]], (0, 1))

@@ -102,7 +102,7 @@ def test_tables_for_other_programs(data: jr.Responses, tmp_path: Path) -> None:
     frame = fit.to_frame()
     fit.save(tmp_path / "a.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "a.parquet"), frame)
-    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"jaxrank"])["method"] == "bayes"
+    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"jaxrank"])["method"] == "avg"
     fit.save(tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text())["rows"][0]["model"] == frame["model"][0]
     with pytest.raises(jr.errors.OptionError, match="npz"):

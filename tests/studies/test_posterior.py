@@ -90,7 +90,7 @@ def test_summary_and_files(tmp_path):
     frame = post.to_frame()
     assert list(frame["model"])[2] == "model 2" and frame["score"].is_monotonic_decreasing
     assert np.all((frame["lower"] < frame["score"]) & (frame["score"] < frame["upper"]))
-    assert frame.attrs["problems"] == []
+    assert not post.chain_problems and frame.attrs["problems"] == list(post.cautions)
     post.save(tmp_path / "post.npz")
     again = jr.load_posterior(tmp_path / "post.npz")
     np.testing.assert_array_equal(again.draws["theta"], post.draws["theta"])
@@ -128,7 +128,8 @@ def test_case_K09_short_runs_are_flagged():
     assert any("n_samples" in problem for problem in short.problems)
     assert short.problems[0] in repr(short)
     long = jr.posterior(R, "bradley_terry")
-    assert not long.problems
+    assert not long.chain_problems
+    assert len(long.cautions) == 1 and "(the design effect); use rasch" in long.cautions[0]
     assert set(long.diagnose()) >= {"r_hat", "ess_bulk", "ess_tail"} and len(long.diagnose()["r_hat"]) == 6
     assert np.abs(long.scores - jr.fit(R, "bradley_terry_map", dtype="float64").scores).max() < 0.15
 
