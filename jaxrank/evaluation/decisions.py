@@ -47,6 +47,8 @@ def rank_with_intervals(
     **ties**: "leader": a group is everything down from its best member until the first model that is separated from
     that member. "adjacent" (as published): neighbours in the order that are not separated are in one group, which can
     chain models that are far apart into one rank. A model whose score or deviation is NaN has rank 0, none.
+    One pair is looked at at a time, by the deviations given: among many equal models some pair is separated far more
+    often than 1 - level. `jaxrank.tiers` holds for all at once.
 
     >>> from jaxrank import evaluation
     >>> evaluation.rank_with_intervals([0.8, 0.7, 0.5], [0.05, 0.05, 0.05]).tolist()

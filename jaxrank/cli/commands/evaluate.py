@@ -42,11 +42,12 @@ def evaluate(
     exact: Annotated[bool, typer.Option("--exact", help="Posterior quantiles instead of the normal interval.")] = False,
     output: Output = None,
 ) -> None:
-    """Evaluate every model of FILE by one metric: estimate, posterior mean, deviation, interval, shared ranks."""
+    """Evaluate every model of FILE by one metric: estimate, posterior mean, deviation, interval."""
     import numpy as np
 
     from jaxrank import evaluation
     from jaxrank.cli.prior import read_prior
+    from jaxrank.numerics.ranks import rank_scores
 
     check_output("--output", output)
     data = responses_of(data, "evaluate", "rank them by jaxrank fit")
@@ -57,7 +58,7 @@ def evaluate(
             raise OptionError("avg takes no prior; use --method bayes")
         options |= {"R0": read_prior(prior_file, data), "strength": strength}
     found = getattr(evaluation, method)(data, *arguments, **options)
-    ranks = np.asarray(evaluation.rank_with_intervals(found.mean, found.sd, level=(1 + level) / 2))
+    ranks = np.asarray(rank_scores(found.mean))
     order = np.argsort(-found.mean, kind="stable")
     columns = {
         "rank": ranks[order],
