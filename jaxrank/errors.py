@@ -37,3 +37,9 @@ class UndefinedScoreError(JaxrankError, ArithmeticError):
 
 class JaxrankWarning(UserWarning):
     """Something in the data deserves a look; the result stands."""
+
+
+def one_line(value: object) -> str:
+    """A wrong value for a message: on one line, and no more than a line of it."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jaxrank.data.kind import Counted, frozen, joined_notes, union
-from jaxrank.data.names import check_names, name_list, places
+from jaxrank.data.names import as_notes, check_names, listed, name_list, places
 from jaxrank.errors import DataError, OptionError
 
 A_WINS, B_WINS, TIE = 0, 1, 2
@@ -108,7 +108,7 @@ class Comparisons(Counted):
         ):
             object.__setattr__(self, name, frozen(values, dtype))
         object.__setattr__(self, "models", tuple(models))
-        object.__setattr__(self, "notes", tuple(notes))
+        object.__setattr__(self, "notes", as_notes(notes))
 
     @classmethod
     def _made(cls, *fields: Any) -> Comparisons:
@@ -237,7 +237,7 @@ def _encode(a: np.ndarray, b: np.ndarray, models: Any) -> tuple[np.ndarray, np.n
             code[len(a) :].astype(np.int32),
             check_names(names.tolist(), len(names), "model"),
         )
-    names = check_names(models, len(list(models)), "model")
+    names = check_names(models, len(listed(models, "model")), "model")
     place = {name: i for i, name in enumerate(names)}
     unknown = [t for t in dict.fromkeys(texts.tolist()) if t not in place]
     if unknown:

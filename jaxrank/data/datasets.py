@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 import numpy as np
 
 from jaxrank.data.responses import Responses
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, one_line
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,12 @@ def load(name: str, *, graded: bool = False) -> Responses:
     >>> jr.datasets.load("lrm_token_economy")
     Responses(23 models x 19 questions x 5 trials, binary, unequal trials or missing cells)
     """
-    if name not in sources():
+    if not isinstance(graded, bool):
+        raise OptionError(f"graded={one_line(graded)}; it must be True or False")
+    if not isinstance(name, str) or name not in sources():
         near = difflib.get_close_matches(str(name), available(), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise OptionError(f"no bundled data set {name!r}{hint} The names are: {', '.join(available())}")
+        raise OptionError(f"no bundled data set {one_line(name)}{hint} The names are: {', '.join(available())}")
     source = sources()[name]
     if graded and not source.levels:
         with_grades = [other for other, s in sources().items() if s.levels]

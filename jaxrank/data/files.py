@@ -37,6 +37,18 @@ them."""
 _DAY = 86_400  # seconds after which a temporary file is taken for one that a killed process left
 
 
+def as_path(path: Any) -> Path:
+    """`DataError` for what is no path, and for a folder where a file is needed."""
+    try:
+        path = Path(path)
+        folder = path.is_dir() and path.suffix != ".zarr"
+    except (TypeError, ValueError, OSError):
+        raise DataError(f"a file is named by its path, not by a {type(path).__name__}") from None
+    if folder:
+        raise DataError(f"{path} is a folder where a file is needed")
+    return path
+
+
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], what: str) -> Path:
     """The path of a file that can be written; call it before long work.
 

@@ -174,6 +174,8 @@ def concat(parts: Iterable[Same]) -> Same:
     >>> jr.concat([monday, tuesday])
     Comparisons(3 models, 2 battles, 1 ties)
     """
+    if isinstance(parts, str | bytes) or not isinstance(parts, Iterable):
+        raise DataError(f"concat takes a list of data, not a {type(parts).__name__}")
     several = list(parts)
     if not several:
         raise DataError("there is nothing to join: the list of data is empty")

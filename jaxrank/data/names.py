@@ -43,6 +43,13 @@ def check_names(names: Sequence[Any] | None, size: int, kind: str) -> tuple[str,
     return tuple(texts)
 
 
+def listed(names: Any, kind: str) -> list[Any]:
+    """Names as a list; `DataError` for what is none."""
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise DataError(f"{kind}s must be a list of names, not a {type(names).__name__}")
+    return list(names)
+
+
 def look_alikes(names: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of distinct names that differ in nothing but invisible characters, outer blanks or Unicode form."""
     seen: dict[str, str] = {}
@@ -124,3 +131,11 @@ def _place(value: Any, at: dict[str, int], size: int, what: str) -> int:
     if not -size <= value < size:
         raise OptionError(f"{what}: {value} does not exist; they are numbered 0 to {size - 1}")
     return value % size
+
+
+def as_notes(notes: Any) -> tuple[str, ...]:
+    """Sentences about data as a tuple; `DataError` unless they are text."""
+    found = (notes,) if isinstance(notes, str) else tuple(notes) if isinstance(notes, Iterable) else (None,)
+    if not all(isinstance(note, str) for note in found):
+        raise DataError("notes must be a list of sentences")
+    return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import DataError
+from jaxrank.errors import DataError, one_line
 
 MAX_CATEGORY = 255
 MAX_CELLS = 2**31
@@ -73,7 +73,7 @@ def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
             array = np.array([np.nan if v is None else v for v in array.ravel().tolist()], dtype=np.float64).reshape(
                 array.shape
             )
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = _pad_ragged(R)
     if array.size > MAX_CELLS:
         raise DataError(
@@ -91,7 +91,7 @@ def _pad_ragged(R: Any) -> np.ndarray:
     """Nested lists with unequal numbers of trials -> float (L, M, N) with NaN after the last trial of a cell."""
     try:
         cells = [[[np.nan if v is None else float(v) for v in np.ravel(cell).tolist()] for cell in row] for row in R]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             "R cannot be read as numbers; it needs shape (models, questions) or (models, questions, trials)"
         ) from None
@@ -111,10 +111,10 @@ def _pad_ragged(R: Any) -> np.ndarray:
 def _by_levels(values: np.ndarray, missing: np.ndarray, levels: Any) -> tuple[np.ndarray, tuple[float, ...]]:
     try:
         grid = np.asarray(levels, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         grid = np.zeros(0)
     if grid.ndim != 1 or len(grid) < 2 or np.any(np.diff(grid) <= 0) or not np.all(np.isfinite(grid)):
-        raise DataError(f"levels must be two or more finite numbers in ascending order, not {levels!r}")
+        raise DataError(f"levels must be two or more finite numbers in ascending order, not {one_line(levels)}")
     index = np.clip(np.searchsorted(grid, values), 0, len(grid) - 1)
     bad = np.argwhere((grid[index] != values) & ~missing)
     if len(bad):

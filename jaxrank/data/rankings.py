@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jaxrank.data.kind import Counted, frozen, joined_notes, union
-from jaxrank.data.names import check_names, name_list, places
+from jaxrank.data.names import as_notes, check_names, listed, name_list, places
 from jaxrank.errors import DataError, OptionError
 
 
@@ -50,8 +50,10 @@ class Rankings(Counted):
         unlisted: str = "absent",
         notes: Sequence[str] = (),
     ) -> None:
-        if unlisted not in ("absent", "below"):
-            raise DataError(f'unlisted={unlisted!r}; it must be "absent" or "below"')
+        if not isinstance(unlisted, str) or unlisted not in ("absent", "below"):
+            raise DataError('unlisted must be "absent" or "below"')
+        if isinstance(orders, str | bytes) or not isinstance(orders, Iterable):
+            raise DataError(f"orders must be a list of orders, not a {type(orders).__name__}")
         groups = [_groups(order, row) for row, order in enumerate(orders)]
         if not groups:
             raise DataError("there are no orders")
@@ -103,7 +105,7 @@ class Rankings(Counted):
         object.__setattr__(self, "count", frozen(count, np.float64))
         object.__setattr__(self, "open_end", frozen(open_end, bool))
         object.__setattr__(self, "models", tuple(names))
-        object.__setattr__(self, "notes", tuple(notes))
+        object.__setattr__(self, "notes", as_notes(notes))
 
     @classmethod
     def _made(cls, *fields: Any) -> Rankings:
@@ -241,8 +243,8 @@ class Rankings(Counted):
 def _counts(count: Any, size: int) -> np.ndarray:
     try:
         values = np.ones(size) if count is None else np.array(count, float)
-    except (TypeError, ValueError):
-        raise DataError(f"count must be {size} numbers, not {count!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"count must be {size} numbers") from None
     if values.shape != (size,) or not np.all(np.isfinite(values)) or np.any(values < 0):
         raise DataError(f"count must be {size} finite numbers of 0 or more")
     return values
@@ -284,7 +286,7 @@ def _encode(groups: list[list[list[Any]]], models: Any) -> tuple[tuple[str, ...]
     if all(isinstance(item, int) for item in items):
         if min(items) < 0:
             raise DataError("the orders hold negative model indices")
-        n = max(items) + 1 if models is None else len(list(models))
+        n = max(items) + 1 if models is None else len(listed(models, "model"))
         if max(items) >= n:
             raise DataError(f"the orders refer to model {max(items)}, but models has {n} names")
         return check_names(models, n, "model"), {i: i for i in range(n)}
@@ -293,7 +295,7 @@ def _encode(groups: list[list[list[Any]]], models: Any) -> tuple[tuple[str, ...]
     if models is None:
         items.sort()
         return check_names(items, len(items), "model"), {name: i for i, name in enumerate(items)}
-    names = check_names(models, len(list(models)), "model")
+    names = check_names(models, len(listed(models, "model")), "model")
     code = {name: i for i, name in enumerate(names)}
     unknown = [item for item in items if item not in code]
     if unknown:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from jaxrank.data.kind import Data, check_kind, frozen, joined_notes, union
-from jaxrank.data.names import check_names, name_list, places
+from jaxrank.data.names import as_notes, check_names, name_list, places
 from jaxrank.data.outcomes import as_outcomes
 from jaxrank.errors import DataError
 
@@ -86,7 +86,10 @@ class Responses(Data):
         >>> jr.Responses.from_counts([[7, 3], [5, 2]], trials=8, models=["ada", "bob"])
         Responses(2 models x 2 questions x 8 trials, binary, counts only)
         """
-        k, n = np.asarray(successes), np.asarray(trials)
+        try:
+            k, n = np.asarray(successes), np.asarray(trials)
+        except ValueError:
+            raise DataError("successes and trials need one number for every model and question") from None
         if k.ndim != 2:
             raise DataError(f"successes has shape {k.shape}; it needs two axes (models, questions)")
         try:
@@ -124,7 +127,7 @@ class Responses(Data):
         object.__setattr__(self, "models", model_names)
         object.__setattr__(self, "questions", question_names)
         object.__setattr__(self, "levels", tuple(float(v) for v in levels))
-        object.__setattr__(self, "notes", tuple(notes))
+        object.__setattr__(self, "notes", as_notes(notes))
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxrank.data.accepted import DataLike, as_data
 from jaxrank.data.responses import Responses, responses_of
 from jaxrank.errors import DataError, JaxrankWarning
+from jaxrank.models.options import check_number
 from jaxrank.numerics.ranks import kendall_tau
 
 LOW_ALIGNMENT = 0.65
@@ -22,6 +23,7 @@ def greedy_alignment(R: DataLike, R0: DataLike, warn_below: float = LOW_ALIGNMEN
     In the published study a greedy prior helped at alignments of 0.66 to 0.77 and harmed at 0.635 [hariri2026ranking,
     table 4]; below ``warn_below`` (0.65) a warning says so. Few models make the alignment itself uncertain.
     """
+    check_number("warn_below", warn_below, -1, 1)
     data, greedy = (responses_of(as_data(x), "greedy_alignment") for x in (R, R0))
     if greedy.counts.shape[0] != data.counts.shape[0]:
         raise DataError(f"R0 has {greedy.counts.shape[0]} models, R has {data.counts.shape[0]}; they must be the same")

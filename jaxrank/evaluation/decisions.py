@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import jax
@@ -14,7 +15,8 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxrank.data.names import model_index, name_list
 from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import Evaluated, Ranked, check_several, data_of, read, weights_size
-from jaxrank.models.options import check_choice, check_count, check_number
+from jaxrank.models.options import check_choice, check_count, check_number, shown
+from jaxrank.numerics.ranks import same_models
 from jaxrank.numerics.separation import standardised
 
 
@@ -22,6 +24,7 @@ def separation(
     mu: Float[Array, "*batch models"], sigma: Float[Array, "*batch models"]
 ) -> Float[Array, "*batch models models"]:
     """z = |mu_i - mu_j| / sqrt(sigma_i^2 + sigma_j^2) of every pair: 0 where equal, infinite if certain and unequal."""
+    mu, sigma = _floats(mu, sigma)
     gap = jnp.abs(mu[..., :, None] - mu[..., None, :])
     spread = jnp.sqrt(jnp.square(sigma[..., :, None]) + jnp.square(sigma[..., None, :]))
     return standardised(gap, spread)
@@ -75,9 +78,10 @@ def rank_with_intervals(
     return jnp.where(unknown, 0, jnp.take_along_axis(ranks, jnp.argsort(order, axis=-1), axis=-1))
 
 
-def _floats(*arrays: npt.ArrayLike) -> tuple[Array, ...]:
-    dtype = jnp.result_type(float, *map(jnp.asarray, arrays))
-    return tuple(jnp.asarray(a, dtype) for a in arrays)
+def _floats(mu: npt.ArrayLike, sigma: npt.ArrayLike) -> tuple[Array, ...]:
+    found = same_models(mu, sigma, ("mu", "sigma"))
+    dtype = jnp.result_type(float, *found)
+    return tuple(x.astype(dtype) for x in found)
 
 
 def trials_needed(
@@ -114,6 +118,8 @@ def trials_needed(
     prior = np.broadcast_to(np.asarray(cells.prior, float), counts.shape) + 1
     weights = np.asarray(cells.stat.levels if w is None else w, float)
     names = cells.models or tuple(f"model {i}" for i in range(len(counts)))
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise OptionError(f"pair={shown(pair)}; it must be two models, by name or number")
     i, j = (model_index(names, m, "pair") for m in pair)
     single = [names[m] for m in (i, j) if (n[m] == 1).any()]
     if single:

@@ -36,9 +36,11 @@ def prior_counts(R0: Any, *, n_models: int, n_questions: int, n_categories: int)
 
     Raises `DataError` for another shape and for outcomes that are not whole numbers 0..C.
     """
-    values = (
-        np.ma.filled(np.ma.asarray(R0).astype(float), np.nan) if isinstance(R0, np.ma.MaskedArray) else np.asarray(R0)
-    )
+    try:
+        masked = isinstance(R0, np.ma.MaskedArray)
+        values = np.ma.filled(np.ma.asarray(R0).astype(float), np.nan) if masked else np.asarray(R0)
+    except ValueError:
+        raise DataError("R0 is ragged; it needs one number of outcomes for every question") from None
     if values.dtype.kind not in "biuf":
         raise DataError(
             f"R0 holds values of type {values.dtype}; earlier outcomes are whole numbers 0..{n_categories - 1}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,5 +70,5 @@ def check_level(level: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = float("nan")
     if not 0 < found < 1:
-        raise OptionError(f"level={' '.join(repr(level).split())[:60]}; it must lie between 0 and 1, for example 0.95")
+        raise OptionError(f"level={one_line(level)}; it must lie between 0 and 1, for example 0.95")
     return found

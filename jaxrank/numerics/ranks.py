@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 from numpy.typing import ArrayLike
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import DataError, OptionError, one_line
 
 RankMethod = Literal["competition", "competition_max", "dense", "average"]
 _UNROLLED = 32  # models up to which pairs are compared in whole-array operations, one for each distance
@@ -33,10 +33,11 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
     [1.0, 2.5, 2.5, 4.0]
     """
     if not isinstance(method, str) or method not in RANK_METHODS:
-        raise OptionError(f"method={method!r} is not a way to rank ties; choose one of {', '.join(RANK_METHODS)}")
-    _check_resolution(resolution)
-    s = jnp.asarray(scores)
-    s = s if jnp.issubdtype(s.dtype, jnp.floating) else s.astype(jnp.zeros(()).dtype)
+        raise OptionError(
+            f"method={one_line(method)} is not a way to rank ties; choose one of {', '.join(RANK_METHODS)}"
+        )
+    s = as_scores(scores)
+    _check_resolution(resolution, s.shape[:-1])
     head = tie_heads(s, resolution)
     known = ~jnp.isnan(s)
     above = known[..., None, :] & (head[..., None, :] > head[..., :, None])
@@ -56,16 +57,46 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
     return jnp.where(known, rank, 0).astype(rank.dtype)
 
 
-def _check_resolution(resolution: Any) -> None:
+def as_scores(values: Any, name: str = "scores") -> Array:
+    """Floats (..., L); `DataError` for anything but numbers of one model or more."""
+    try:
+        kind = "f" if isinstance(values, jax.Array) else np.asarray(values).dtype.kind
+    except (TypeError, ValueError):  # traced numbers in a list, or no array at all
+        kind = "f"
+    try:
+        s = jnp.asarray(values if kind in "biuf" else None)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{name} must be numbers, one for each model") from None
+    if s.ndim == 0 or s.shape[-1] == 0 or jnp.issubdtype(s.dtype, jnp.complexfloating):
+        raise DataError(f"{name} must be numbers, one for each model, not {s.dtype} of shape {s.shape}")
+    return s if jnp.issubdtype(s.dtype, jnp.floating) else s.astype(jnp.zeros(()).dtype)
+
+
+def same_models(a: Any, b: Any, names: tuple[str, str] = ("a", "b")) -> tuple[Array, Array]:
+    """Two arrays of scores, broadcast together."""
+    x, y = as_scores(a, names[0]), as_scores(b, names[1])
+    if x.shape[-1] != y.shape[-1]:
+        raise DataError(f"{names[0]} has {x.shape[-1]} models and {names[1]} {y.shape[-1]}; they must be the same")
+    try:
+        x, y = jnp.broadcast_arrays(x, y)
+    except ValueError:
+        raise DataError(f"{names[0]} and {names[1]} have shapes {x.shape} and {y.shape}, which do not fit") from None
+    return x, y
+
+
+def _check_resolution(resolution: Any, shape: tuple[int, ...]) -> None:
     if isinstance(resolution, jax.Array):
         return  # of a fit
     try:
         known = np.asarray(resolution)
         fine = known.dtype.kind in "iuf" and bool(np.all(known >= 0) and np.all(np.isfinite(known.astype(float))))
+        fine &= np.broadcast_shapes(known.shape, shape) == shape
     except (TypeError, ValueError, OverflowError):
         fine = False
     if not fine:
-        raise OptionError(f"resolution={resolution!r}; it must be a number of 0 or more, one for all or one a ranking")
+        raise OptionError(
+            f"resolution={one_line(resolution)}; it must be a number of 0 or more, one for all or one a ranking"
+        )
 
 
 def tie_heads(scores: Float[Array, "*batch models"], resolution: Any = 0.0) -> Float[Array, "*batch models"]:
@@ -94,7 +125,7 @@ def kendall_tau(a: Any, b: Any) -> Array:
     >>> round(float(jr.kendall_tau([3, 2, 1], [3, 1, 1])), 3)
     0.816
     """
-    x, y = jnp.broadcast_arrays(_signs(a), _signs(b))
+    x, y = map(_signs, same_models(a, b))
     return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))
 
 
@@ -140,7 +171,7 @@ def tau_with(
 def spearman(a: Any, b: Any) -> Array:
     """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant or
     holds NaN."""
-    x, y = jnp.broadcast_arrays(_centred_ranks(a), _centred_ranks(b))
+    x, y = map(_centred_ranks, same_models(a, b))
     dot = lambda u, v: jnp.sum(u * v, axis=-1)
     return _bounded(dot(x, y), dot(x, x), dot(y, y))
 
@@ -151,7 +182,7 @@ def weighted_tau(a: Any, b: Any) -> Array:
 
     Source: Vigna (2015), "A weighted correlation index for rankings with ties", additive hyperbolic weighing.
     """
-    a, b = jnp.broadcast_arrays(_floats(a), _floats(b))
+    a, b = same_models(a, b)
     x, y = _signs(a), _signs(b)
     total = 0.0
     for first, second in ((a, b), (b, a)):
@@ -167,18 +198,14 @@ def top_k_overlap(a: Any, b: Any, k: int) -> Array:
     A NaN is in no top; NaN where a side has nothing but those.
     """
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        raise OptionError(f"k={k!r}; it must be a whole number of 1 or more")
+        raise OptionError(f"k={one_line(k)}; it must be a whole number of 1 or more")
+    a, b = same_models(a, b)
+    k = min(k, a.shape[-1])
     in_a, in_b = ((ranks > 0) & (ranks <= k) for ranks in map(rank_scores, (a, b)))
     return jnp.sum(in_a & in_b, axis=-1) / jnp.maximum(jnp.sum(in_a, axis=-1), jnp.sum(in_b, axis=-1))
 
 
-def _floats(a: Any) -> Array:
-    a = jnp.asarray(a)
-    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.zeros(()).dtype)
-
-
-def _signs(a: Any) -> Array:
-    a = _floats(a)
+def _signs(a: Array) -> Array:
     return jnp.sign(a[..., :, None] - a[..., None, :])
 
 
@@ -192,7 +219,6 @@ def _bounded(dot: Array, xx: Array, yy: Array) -> Array:
 
 
 def _centred_ranks(a: Any) -> Array:
-    a = _floats(a)
     r = jnp.where(jnp.any(jnp.isnan(a), axis=-1, keepdims=True), jnp.nan, rank_scores(a, "average"))
     return r - jnp.mean(r, axis=-1, keepdims=True)
 

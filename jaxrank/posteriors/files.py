@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.files import check_target, damage_named, left_aside, reading_npz, replacing
+from jaxrank.data.files import as_path, check_target, damage_named, left_aside, reading_npz, replacing
 from jaxrank.errors import DataError, OptionError
 from jaxrank.posteriors.checks import EXTRA, log_likelihood, replicate, spec_of
 from jaxrank.posteriors.specs import Evidence
@@ -98,7 +98,7 @@ def save(posterior: Any, path: Any) -> None:
 
 def load_parts(path: Any) -> dict[str, Any]:
     """The fields of a posterior written by `save`; `DataError` for another file or a damaged one."""
-    path = Path(path)
+    path = as_path(path)
     if aside := left_aside(path):
         raise DataError(f"{path} is gone: a process was killed while it replaced it; rename {aside} to it, the old one")
     if not path.exists():

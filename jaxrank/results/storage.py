@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.data.files import check_target, reading_npz, replacing, write_text
+from jaxrank.data.files import as_path, check_target, reading_npz, replacing, write_text
 from jaxrank.data.kind import Data
 from jaxrank.errors import DataError, OptionError
 
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from jaxrank.results.posterior import load_posterior
     from jaxrank.results.returned import Returned
 
-    path = Path(path)
+    path = as_path(path)
     if path.suffix in (".nc", ".zarr"):
         return load_posterior(path)
     with reading_npz(path, "a result of jaxrank") as file:

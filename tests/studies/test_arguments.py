@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.evaluation.judges.inference import read_data
 from jaxrank.studies.fit import as_key
 
 R = np.random.default_rng(0).integers(0, 2, (3, 4, 4))
@@ -99,6 +100,76 @@ def test_no_argument_ends_in_a_traceback(call, record_property):
             else:
                 assert kind not in (*ALWAYS, *ALSO.get(argument, ())), (argument, kind)
     record_property("refused", f"{n_refused} of {len(arguments) * len(WRONG)}")
+
+
+SCORES, OTHER = [1.0, 2.0, 3.0], [1.0, 3.0, 2.0]
+FRAME = {"model": ["a", "a", "b", "b"], "question": ["p", "q", "p", "q"], "score": [1, 0, 1, 1]}
+LISTS, JUDGED = [["a", "b"], ["b", "a"]], np.random.default_rng(1).integers(0, 3, (3, 4, 10))
+
+evaluation = jr.evaluation
+FUNCTIONS = {
+    **{
+        f.__name__: (f, {"a": SCORES, "b": OTHER, **more}, ("a", "b", *more))
+        for f, more in ((jr.kendall_tau, {}), (jr.spearman, {}), (jr.weighted_tau, {}), (jr.top_k_overlap, {"k": 2}))
+    },
+    "rank_scores": (jr.rank_scores, {"scores": SCORES}, ("scores", "method", "resolution")),
+    "tiers": (jr.tiers, {}, ("source",)),
+    "concat": (jr.concat, {}, ("parts",)),
+    "from_frame": (jr.from_frame, {"frame": FRAME}, ("frame", "model", "levels", "threshold", "ties", "bothbad")),
+    "load": (jr.load, {}, ("path",)),
+    "load_posterior": (jr.load_posterior, {}, ("path",)),
+    "datasets.load": (jr.datasets.load, {"name": "inspect_popularity"}, ("name", "graded")),
+    "Responses": (jr.Responses, {"R": R}, ("R", "models", "questions", "levels", "mask", "notes")),
+    "from_counts": (jr.Responses.from_counts, {"successes": [[1]], "trials": 2}, ("successes", "trials", "notes")),
+    "Comparisons": (
+        jr.Comparisons,
+        {"a": ["x"], "b": ["y"], "outcome": [1.0]},
+        ("a", "b", "outcome", "count", "models", "notes"),
+    ),
+    "from_matrix": (jr.Comparisons.from_matrix, {"wins": [[0, 2], [1, 0]]}, ("wins", "ties", "models")),
+    "Rankings": (jr.Rankings, {"orders": LISTS}, ("orders", "models", "count", "unlisted", "notes")),
+    "from_places": (jr.Rankings.from_places, {"places": [[1, 2]]}, ("places", "models", "count", "notes")),
+    "bayes": (evaluation.bayes, {"R": R}, ("R", "w", "R0", "level", "seed", "dtype")),
+    "avg": (evaluation.avg, {"R": R}, ("R", "w", "level", "dtype")),
+    "pass_at_k": (evaluation.pass_at_k, {"R": R, "k": 2}, ("R", "k", "level", "method", "n_draws")),
+    "clustered_error": (evaluation.clustered_error, {"R": R}, ("R", "w")),
+    "trials_needed": (evaluation.trials_needed, {"R": R, "pair": (0, 1)}, ("R", "pair", "z", "w", "R0", "most")),
+    "next_trials": (evaluation.next_trials, {"R": R, "budget": 8}, ("R", "budget", "top", "w", "R0")),
+    "greedy_alignment": (evaluation.greedy_alignment, {"R": R, "R0": R[:, :, :1]}, ("R", "R0", "warn_below")),
+    "rank_with_intervals": (
+        evaluation.rank_with_intervals,
+        {"mu": SCORES, "sigma": OTHER},
+        ("mu", "sigma", "level", "ties"),
+    ),
+    "ranking_confidence": (evaluation.ranking_confidence, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma")),
+    "separation": (evaluation.separation, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma")),
+    "stopping_rule": (evaluation.stopping_rule, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma", "level")),
+    "judges.level_counts": (jr.judges.level_counts, {"scores": JUDGED}, ("scores",)),
+    "judges.majority_scores": (jr.judges.majority_scores, {"scores": JUDGED}, ("scores",)),
+    "judges.read_data": (read_data, {"scores": None, "gold": None, "n_levels": None}, ("counts",)),  # of judges.infer
+}
+MORE = {**WRONG, "an array of three axes": np.zeros((2, 2, 2)), "lists of lists": [[1, 2], [3]], "NaNs": [1.0, np.nan]}
+
+
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_argument_of_a_function_ends_in_a_traceback(name, record_property):
+    """Interface 21: kendall_tau of lists of unequal lengths, rank_scores("x"), trials_needed(pair=None), concat(None)
+    and some 130 like them were errors of Python, NumPy or JAX."""
+    call, fixed, arguments = FUNCTIONS[name]
+    n_refused = 0
+    for argument in arguments:
+        for kind, value in MORE.items():
+            try:
+                call(**{**fixed, argument: value})
+            except jr.JaxrankError:
+                n_refused += 1
+            except FileNotFoundError:
+                assert argument == "path"
+            except Exception as error:
+                raise AssertionError(f"{name}({argument}): {kind}: {error!r}") from error
+    assert n_refused > 0
+    record_property("refused", f"{n_refused} of {len(arguments) * len(MORE)}")
 
 
 @pytest.mark.parametrize("value", [-1, float("nan"), "x", None, 1j, [1, 2], 10**400])

@@ -10,7 +10,7 @@ import numpy as np
 from jaxrank.data.outcomes import MAX_CATEGORY, MAX_CELLS
 from jaxrank.data.readers.columns import Column, score_of, shown
 from jaxrank.data.responses import Responses
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError, OptionError, one_line
 
 LOW = "{} {} of -1 are scores, below the threshold; where they mean missing, leave them empty"
 
@@ -82,12 +82,13 @@ def check_scale(levels: Any, threshold: Any) -> None:
     if levels is not None and threshold is not None:
         raise OptionError("give levels or threshold, not both")
     try:
-        numbers = [float(v) for v in ([] if levels is None else levels)]
+        numbers = [float(v) for v in ([] if levels is None else list(levels) or [np.nan])]
+        numbers += [np.nan] * isinstance(levels, bytes)
         numbers += [] if threshold is None else [float(threshold)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = [np.nan]
     if not np.all(np.isfinite(numbers)):
-        raise OptionError(f"levels={levels!r}, threshold={threshold!r}; they must be finite numbers")
+        raise OptionError(f"levels={one_line(levels)}, threshold={one_line(threshold)}; they must be finite numbers")
 
 
 def check_names(column: Column, name: str, where: str, place: Callable[[int], str]) -> None:

@@ -54,6 +54,8 @@ def from_frame(
     bothbad: str = "tie",
 ) -> Responses | Comparisons:
     """A data frame in long form, one row a trial (or a battle), read as `read` reads a file, with its options."""
+    if not is_frame(frame):
+        raise DataError(f"a data frame is needed, or a mapping of columns, not a {type(frame).__name__}")
     options = Options(
         *(model, question, trial, score, model_a, model_b, winner, count, winner_as),
         *(levels, threshold, ties, bothbad),

@@ -16,7 +16,7 @@ from jaxrank.data.readers.assemble import assemble
 from jaxrank.data.readers.columns import code, shown
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError, OptionError, one_line
 
 ERRORS = ("zero", "missing")
 
@@ -50,15 +50,15 @@ class LogOptions:
     """Own names of the models that ``model`` renames, with a file of each."""
 
     def check(self) -> None:
-        if self.errors is not None and self.errors not in ERRORS:
-            raise OptionError(f'errors={self.errors!r}; it must be "zero", "missing" or None')
-        if self.tests not in ("plus", "base"):
-            raise OptionError(f'tests={self.tests!r}; it must be "plus" or "base"')
+        if not isinstance(self.errors, str | None) or (self.errors is not None and self.errors not in ERRORS):
+            raise OptionError(f'errors={one_line(self.errors)}; it must be "zero", "missing" or None')
+        if not isinstance(self.tests, str) or self.tests not in ("plus", "base"):
+            raise OptionError(f'tests={one_line(self.tests)}; it must be "plus" or "base"')
         if self.n is not None and (not isinstance(self.n, int) or self.n < 1):
-            raise OptionError(f"n={self.n!r}; it must be a whole number of trials, 1 or more")
+            raise OptionError(f"n={one_line(self.n)}; it must be a whole number of trials, 1 or more")
         for name in ("scorer", "metric", "filter"):
             if not isinstance(getattr(self, name), str | None):
-                raise OptionError(f"{name}={getattr(self, name)!r}; it must be a name")
+                raise OptionError(f"{name}={one_line(getattr(self, name))}; it must be a name")
 
     def model_of(self, source: Source, default: str, *, told: bool = False) -> str:
         """The model's name: the caller's, else ``default``, which the format took from the path or, where ``told``,

@@ -19,7 +19,7 @@ from jaxrank.data.readers.logs import LogOptions
 from jaxrank.data.readers.source import Source
 from jaxrank.data.readers.tables import Options
 from jaxrank.data.responses import Responses
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError, OptionError, one_line
 
 TABLES: dict[str, Callable[..., dict[str, Column]]] = {
     "csv": delimited.load,
@@ -154,8 +154,8 @@ def select(paths: list[Path], format: str | None, given: Any) -> tuple[list[Sour
     Where a folder or pattern holds logs of a tool, files beside them that are something else are left out.
     """
     known = [*PLAIN, *BY_NAME]
-    if format is not None and format not in known:
-        raise OptionError(f"format={format!r}; it must be one of {', '.join(map(repr, known))}")
+    if format is not None and not (isinstance(format, str) and format in known):
+        raise OptionError(f"format={one_line(format)}; it must be one of {', '.join(map(repr, known))}")
     files = [Source(path) for path in paths]
     searched = not isinstance(given, str | os.PathLike) or len(paths) > 1 or paths[0] != Path(given)
     kinds = [_kind(file, format, searched) for file in files]

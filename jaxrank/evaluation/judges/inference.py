@@ -217,7 +217,10 @@ def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tupl
     if (scores is None) == (counts is None):
         raise OptionError("give scores (judges, candidates, questions) or counts (judges, candidates, levels)")
     if counts is not None:
-        y = np.asarray(counts, float)
+        try:
+            y = np.asarray(counts, float)
+        except (TypeError, ValueError, OverflowError):
+            raise DataError("counts must be numbers of shape (judges, candidates, levels)") from None
         if y.ndim != 3 or y.shape[-1] < 2 or np.any(y < 0) or not np.all(np.isfinite(y)):
             raise DataError(f"counts has shape {y.shape}; it needs (judges, candidates, levels), numbers of 0 or more")
         if gold is not None:

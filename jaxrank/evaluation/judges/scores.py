@@ -14,10 +14,13 @@ def checked_scores(
     scores: Any, n_levels: int | None = None
 ) -> tuple[Int[np.ndarray, "judges candidates questions"], int]:
     """The scores as int32 and the number of levels M (the largest score plus one, at least 2, unless given)."""
-    values = np.asarray(scores)
+    try:
+        values = np.asarray(scores, float)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("scores must be numbers of shape (judges, candidates, questions)") from None
     if values.ndim != 3 or 0 in values.shape:
         raise DataError(f"scores has shape {values.shape}; it needs (judges, candidates, questions), none empty")
-    numbers = np.where(np.isnan(values.astype(float)), -1, values).astype(float)
+    numbers = np.where(np.isnan(values), -1, values)
     if np.any(numbers != np.floor(numbers)) or numbers.min() < -1:
         raise DataError("scores must be whole levels 0, 1, ..., and -1 where a judge gave none")
     if numbers.max() < 0:
