@@ -60,22 +60,25 @@ def markdown(rows: list[Row]) -> str:
 
 
 def summary(rows: list[Row]) -> list[str]:
-    """A line for each statement and kind of data, over all cells of which the library knows what matters."""
+    """A line for each statement and kind of data, over all cells of which the library knows what matters: the least,
+    median and largest error, and the least and largest share of the width that would do."""
     body = []
     for statement in STATEMENTS:
         for data, kinds in (("trials", ("score", "gap", "all")), ("battles", ("battles",))):
             own = [r for r in rows if r["statement"] == statement.name and r["kind"] in kinds and not r["untold"]]
-            own = [r for r in own if r["error"] is not None]
+            few = [r for r in own if r.get("questions", FEW + 1) <= FEW]
+            many = [r for r in own if r not in few]
+            ways = [r["reached"] for r in many if r["reached"] is not None]
+            does = f"{min(ways):.2f} to {max(ways):.2f}" if ways else ""
             if own:
-                errors, worst = [100 * r["error"] for r in own], max(own, key=lambda r: r["error"])
-                ways = [r["reached"] for r in own if r["reached"] is not None]
-                reached = f"{min(ways):.2f} to {max(ways):.2f}" if ways else ""
-                line = [f"{statement.name}, {data}", f"`{statement.call}`", str(len(own))]
-                line += [f"{min(errors):.1f} / {np.median(errors):.1f} / {max(errors):.1f}"]
-                line += [f"{worst['truth']}, {_size(worst)}", reached, str(sum(map(fails, own)))]
-                body.append(line)
-    head = ["statement", "call", "cells", "least / median / most, %", "most at", "width that would do", "fail"]
-    return _grid(head, body)
+                counts = [str(len(own)), str(sum(map(fails, own)))]
+                body.append([f"{statement.name}, {data}", *counts, _errors(few), _errors(many), does])
+    return _grid(["statement", "cells", "fail", f"10 to {FEW} questions, %", "more, %", "width that would do"], body)
+
+
+def _errors(rows: list[Row]) -> str:
+    errors = [100 * r["error"] for r in rows if r["error"] is not None]
+    return f"{min(errors):.1f} / {np.median(errors):.1f} / {max(errors):.1f}" if errors else ""
 
 
 _HEAD = (

@@ -26,8 +26,9 @@ class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
     **Fields** ``pooled``: True gives the share of all trials, whatever the question; default False.
     **Standard errors** from the spread of the question means, s / sqrt(M); NaN with one question.
     **Interval** of outcomes 0 and 1: Wilson's at the effective number of trials p (1 - p) / v, v the estimated variance
-    of the score (by question, or within the cells for unit "trials"), at most the number of trials, that of the
-    questions where v = 0, and times (z / t)^2 by question; of other levels Student's t, cut at the ends of the scale.
+    of the score (by question, or within the cells for unit "trials"), where v = 0 that of the questions, or of the
+    trials; by question at most the number of trials, and times (z / t)^2. Of other levels Student's t, cut at the ends
+    of the scale.
     **Status** always converged.
     **Departs** in nothing.
     """

@@ -41,23 +41,22 @@ def wilson(share: np.ndarray, size: np.ndarray, level: float) -> Ends:
 def effective_size(
     share: np.ndarray, variance: np.ndarray, trials: np.ndarray, clusters: np.ndarray | None, level: float
 ) -> np.ndarray:
-    """Independent trials that would leave a proportion as uncertain as it is: share (1 - share) / variance, at most all
-    ``trials``.
+    """Independent trials that would leave a proportion as uncertain as it is: share (1 - share) / variance.
 
     **variance**: estimated variance of the share, 0 where all clusters agree: they count as one trial each then.
     **clusters**: how many clusters the variance is estimated from; the size shrinks by the square of the ratio of the
-    normal quantile to that of Student's t. None where every trial is a cluster of its own.
+    normal quantile to that of Student's t, and is at most all ``trials``. None where every trial is a cluster of its
+    own: of questions of unlike rates that are held fixed the trials count for more than so many of one rate.
     """
     z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
     fallback = trials if clusters is None else clusters
     share = np.clip(share, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(variance > _ROUNDING, share * (1 - share) / variance, fallback)
-    size = np.minimum(size, trials)
     if clusters is None:
         return size
     known = clusters > 1
-    return np.where(known, size * (z / student(clusters - 1, level)) ** 2, 0)
+    return np.where(known, np.minimum(size, trials) * (z / student(clusters - 1, level)) ** 2, 0)
 
 
 def student(degrees: np.ndarray, level: float) -> np.ndarray:
