@@ -56,7 +56,7 @@ def test_bradley_terry_against_quadrature():
     assert np.all(np.abs(post.scores - mean) < 4 * error), (post.scores, mean, error)
     assert post.theta.std(axis=0) == pytest.approx(sd, rel=0.06)
     assert np.abs(post.superiority().above - better)[~np.eye(3, dtype=bool)].max() < 0.03
-    assert not post.problems and post.divergences == 0
+    assert not post.chain_problems and post.divergences == 0
     assert np.abs(post.theta.sum(axis=1)).max() < 1e-10
 
 
@@ -159,7 +159,7 @@ def test_case_K08_hierarchical_model():
     """Ten models, 4 chains of 1,000 draws, all chains in one call; the learnt scale follows the spread."""
     R = np.random.default_rng(3).random((10, 20, 10)) < np.linspace(0.1, 0.9, 10)[:, None, None]
     post = jr.posterior(R, "hierarchical_bradley_terry")
-    assert post.draws["scale"].shape == (4, 1000) and not post.problems
+    assert post.draws["scale"].shape == (4, 1000) and not post.chain_problems
     assert post.draws["scale"].mean() == pytest.approx(post.scores.std(), rel=0.4)
 
 
@@ -168,7 +168,7 @@ def test_case_K08_hierarchical_model():
 def test_every_model_has_a_posterior(model):
     R = np.random.default_rng(4).random((4, 10, 4)) < np.array([0.8, 0.6, 0.5, 0.3])[:, None, None]
     post = jr.posterior(R, model, n_warmup=500, n_samples=2000)
-    assert not post.problems
+    assert not post.chain_problems
     assert post.ranks[0] == 1 and post.ranks[3] == 4
     assert np.abs(post.theta.sum(axis=1)).max() < 1e-8
 
