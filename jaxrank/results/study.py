@@ -164,6 +164,7 @@ class Study(RankedModels):
         ranks = self.rank_intervals(level).words
         scores = self.interval(level).words if self._half_finite else "none, as too few replicates are finite"
         lines = [f"intervals: {ranks}"] if scores == ranks else [f"intervals of scores: {scores}", f"of ranks: {ranks}"]
+        lines.append("p_best: share of replicates, no confidence that a model leads; jaxrank.tiers has one")
         return lines + [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
 
     def _record(self) -> dict[str, Any]:
