@@ -144,9 +144,9 @@ def _prior(R0: npt.ArrayLike | None, strength: Any, stat: Counts, single: bool) 
 
 def _traced_counts(outcomes: Array, n_categories: int) -> Counts:
     dtype = jnp.zeros(()).dtype
-    grades = jnp.arange(n_categories, dtype=outcomes.dtype)
-    categories = jnp.sum(outcomes[..., None, :] == grades[None, None, :, None], axis=-1).astype(dtype)
-    return Counts(categories, jnp.ones(outcomes.shape[1], dtype), jnp.arange(n_categories, dtype=dtype))
+    none = jnp.zeros((*outcomes.shape[:2], n_categories), dtype)
+    like = Counts(none, jnp.ones(outcomes.shape[1], dtype), jnp.arange(n_categories, dtype=dtype))
+    return Counts.gather(outcomes, like)
 
 
 def check_several(cells: Cells, what: str) -> None:

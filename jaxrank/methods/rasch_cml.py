@@ -31,7 +31,7 @@ class RaschConditional(Ranker, HasStandardErrors):
     ``difficulty_se``, ``infit``, ``outfit``.
     **Status** ``NO_FINITE_OPTIMUM`` where some questions are separated from the others (no model failed there and
     succeeded here) [fischer1981], ``DISCONNECTED``, ``MAX_STEPS``, which tables of a few questions with a few trials
-    can reach although an optimum exists: their steps overshoot (78 of 10,000 tables of 4 models and 3 questions).
+    can reach although an optimum exists: their steps overshoot (14 of 10,000 tables of 4 models and 3 questions).
     Questions that all trials passed or all failed are left out and reported with their infinite difficulty.
     **Departs** the symmetric functions are computed as contour integrals, exact to rounding, instead of by recursion.
     """

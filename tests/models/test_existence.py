@@ -62,3 +62,18 @@ def test_an_ability_far_out_has_not_run_off(right, trials):
         fit = jr.fit(jr.Responses.from_counts(right, trials), "rasch_2pl", dtype="float64", n_starts=1)
     assert fit.status == Status.CONVERGED
     assert np.isfinite(fit.scores).all()
+
+
+@pytest.mark.parametrize(
+    ("right", "trials"),
+    [
+        ([[3, 3, 4], [1, 1, 2], [0, 0, 1], [0, 0, 1]], [[3, 4, 4], [2, 1, 3], [1, 4, 3], [1, 3, 4]]),
+        ([[1, 2, 2], [1, 3, 4], [0, 1, 0], [4, 1, 3]], [[1, 3, 2], [1, 3, 4], [1, 3, 1], [4, 1, 3]]),
+    ],
+)
+def test_steps_that_overshoot_are_shortened(right, trials):
+    """Small tables, of which rasch_cml left 78 of 10,000 at its step limit: each step was too long by nearly half."""
+    fit = jr.fit(jr.Responses.from_counts(right, trials), "rasch_cml", dtype="float64")
+    assert fit.status == Status.CONVERGED
+    close = jr.fit(jr.Responses.from_counts(right, trials), "rasch_cml", dtype="float64", max_steps=1000)
+    np.testing.assert_array_equal(fit.scores, close.scores)

@@ -56,11 +56,16 @@ def test_battles_by_the_million(method):
 
 @pytest.mark.parametrize("method", COUNTED)
 def test_trials_by_the_million(method):
-    """numerics 24: the 3PL model claimed scores that were off by 0.5."""
+    """numerics 24: the 3PL model claimed scores that were off by 0.5. Without a prior it may have no optimum here, or a
+    valley too long for its steps: float32 then claims none either."""
     chance = 1 / (1 + np.exp(np.linspace(-1, 1, 5)[None, :] - np.linspace(1.5, -1.5, 4)[:, None]))
     for n in (10**4, 10**6, 10**7):
         successes = np.random.default_rng(n).binomial(n, chance)
-        honest(*both(jr.Responses.from_counts(successes, np.full(chance.shape, n)), method))
+        single, double = both(jr.Responses.from_counts(successes, np.full(chance.shape, n)), method)
+        if method == "rasch_3pl" and double.status != Status.CONVERGED:
+            assert single.status != Status.CONVERGED
+        else:
+            honest(single, double)
 
 
 SHARED = {

@@ -57,6 +57,8 @@ def fit_conditional(table: ItemTable, alive: Array, max_steps: int) -> Minimum:
         theta,
         alive=alive,
         max_steps=max_steps,
+        slope=lambda m, s: jnp.sum(m.gradient * s),
+        overshoots=True,
     )
     shift = jnp.sum(table.weight * found.params) / jnp.maximum(jnp.sum(table.weight), 1)
     return found._replace(params=jnp.where(table.used, found.params - shift, 0))

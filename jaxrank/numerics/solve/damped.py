@@ -78,6 +78,7 @@ def levenberg_marquardt(
     value_error: float = 0.0,
     slope: Callable[[Any, Any], Float[Array, ""]] | None = None,
     settle: Callable[[Any], Any] = lambda x: x,
+    overshoots: bool = False,
 ) -> Minimum:
     """Minimise by steps of a damped quadratic model.
 
@@ -92,10 +93,14 @@ def levenberg_marquardt(
     Zhang 2005).
     ``settle(x)``: moves each new point along a curve on which the minimum is known, such as an invariance of the
     likelihood; straight steps follow a curved valley only slowly.
+    ``overshoots``: the curvature may leave so much out that steps are too long by up to a factor of 2, which lowers the
+    value less and less. The damping then grows after a step at whose end the value rises half as steeply as it fell at
+    the start (which ``slope`` says).
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
     quarter of eps^(2/3) of 1 + the largest parameter; or when rounding keeps steps from shrinking that do not change
-    the value any more: what is left is then of the size of these steps, and ``error`` says so.
+    the value any more: what is left is then of the size of these steps, or in a long flat valley of their sum, and
+    ``error`` says so.
     """
     dtype = jax.tree.leaves(start)[0].dtype
     eps = jnp.finfo(dtype).eps
@@ -110,21 +115,27 @@ def levenberg_marquardt(
         size = _size(state.step)
         known = jnp.where(jnp.isfinite(state.value), jnp.abs(state.value), 0)
         lower = value <= state.value + 16 * eps * known
+        too_long = jnp.array(False)
         if slope is not None:
-            falls = slope(state.model, state.step) + slope(model, state.step) <= 0
+            before, after = slope(state.model, state.step), slope(model, state.step)
+            falls, too_long = before + after <= 0, overshoots & (after > -before / 2)
             lower = lower | (falls & (value <= state.value + value_error * known))
         good = lower & jnp.isfinite(value) & jnp.isfinite(size)
         pick = lambda new, old: jnp.where(good, new, old)
         scale = 1 + _size(trial)
         rate = jnp.clip(size / jnp.where(state.size > 0, state.size, 1), 0, 1 - 1e-3)
-        small = size * rate / (1 - rate) <= tolerance * scale
+        left = size * rate / (1 - rate)
+        small = left <= tolerance * scale
         slow = size >= state.size / 2
         flat = slow & (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value))
-        stalled = slow & (size <= 16 * tolerance * scale) | flat
+        lingers = slow & (size <= 16 * tolerance * scale)
+        stalled = lingers | flat
+        noise = _NOISE * jnp.maximum(size, state.size)
         done = good & (state.damping <= 1e-2) & (small | stalled) & (state.steps > 1)
         quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
         louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
-        next_damping = jnp.where(good, jnp.where(state.steps > 0, quieter, state.damping), louder).astype(dtype)
+        next_damping = jnp.where(state.steps > 0, quieter, state.damping)
+        next_damping = jnp.where(good & ~too_long, next_damping, louder).astype(dtype)
         next_model = jax.tree.map(pick, model, state.model)
         return _State(
             x=jax.tree.map(pick, trial, state.x),
@@ -135,7 +146,7 @@ def levenberg_marquardt(
             size=pick(jnp.where(state.steps > 0, size, jnp.inf), state.size),
             damping=next_damping,
             done=done | (next_damping > 1e12),
-            error=jnp.where(small, 0, _NOISE * jnp.maximum(size, state.size)).astype(dtype),
+            error=jnp.where(small, 0, jnp.where(lingers, noise, jnp.maximum(noise, left))).astype(dtype),
             steps=state.steps + 1,
         )
 
