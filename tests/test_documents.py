@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 import pytest
 
 import jaxrank
@@ -233,3 +234,25 @@ def test_the_chooser_names_methods_that_exist() -> None:
     chosen = {name for row in rows for name in re.findall(r"`(\w+)`", row.strip("| ").split(" | ")[-1])}
     assert chosen - {"R0", "curl", "harmonic"} <= set(entries())
     assert len(chosen) > 30
+
+
+def test_figures_keep_the_colours_that_were_drawn(tmp_path: Path) -> None:
+    """front-door D: with 64 colours the blue of the first tier was stored as green."""
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery.py")
+    assert spec is not None and spec.loader is not None
+    gallery = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gallery)
+    rng = np.random.default_rng(0)
+    drawn = np.full((200, 300, 3), 255, np.uint8)
+    drawn[:40] = rng.integers(0, 256, (40, 300, 3))  # edges and shades, each once
+    colours = [(0, 114, 178), (10, 159, 123), (213, 94, 0), (230, 159, 0)]
+    for k, colour in enumerate(colours):
+        drawn[60 + 30 * k : 80 + 30 * k, 20:280] = colour
+    Image.fromarray(drawn).save(tmp_path / "x.png")
+    gallery.shrink.__globals__["LARGEST"] = 10**6
+    gallery.shrink(tmp_path / "x.png")
+    stored = np.asarray(Image.open(tmp_path / "x.png").convert("RGB"))
+    np.testing.assert_array_equal(stored[50:], drawn[50:])

@@ -135,7 +135,7 @@ def _place(value: Any, at: dict[str, int], size: int, what: str) -> int:
 
 def as_notes(notes: Any) -> tuple[str, ...]:
     """Sentences about data as a tuple; `DataError` unless they are text."""
-    found = (notes,) if isinstance(notes, str) else tuple(notes) if isinstance(notes, Iterable) else (None,)
+    found = [notes] if isinstance(notes, str) or not isinstance(notes, Iterable) else list(notes)
     if not all(isinstance(note, str) for note in found):
         raise DataError("notes must be a list of sentences")
-    return found
+    return tuple(found)
