@@ -80,10 +80,24 @@ def stopping(truth: Truth, sets: int) -> str:
     return f"{percent(np.concatenate(once))} / {percent(np.concatenate(ever))}"
 
 
+def shared_ranks(truth: Truth, models: int, questions: int, trials: int, sets: int) -> str:
+    """Equal models ranked by `rank_with_intervals` on Bayes@N, each pair two-sided at 95 %: the share of sets with more
+    than one rank, and of pairs with unequal ranks."""
+    rng = np.random.default_rng(0)
+    i, j = np.triu_indices(models, 1)
+    apart = []
+    for outcomes in truth.draw(rng, sets, models, questions, trials):
+        found = evaluation.bayes(jr.Responses(outcomes.reshape(-1, questions, trials)))
+        mu, sigma = found.mean.reshape(-1, models), found.sd.reshape(-1, models)
+        ranks = np.asarray(evaluation.rank_with_intervals(mu, sigma, level=(1 + LEVEL) / 2))
+        apart.append(ranks[:, i] != ranks[:, j])
+    pairs = np.concatenate(apart)
+    return f"{percent(pairs.any(axis=1))} / {percent(pairs.mean(axis=1))}"
+
+
 LINES: dict[str, Callable[[int], str]] = {
-    f"`posterior(R)`, {t.name}, {size[0]} x {size[1]} x {size[2]}: rank interval false / P(first) > .95 false": (
-        lambda sets, t=t, size=size: posterior(t, *size, sets=max(sets // 5, 10))
-    )
+    f"`posterior(R)`, {t.name}, {size[0]} x {size[1]} x {size[2]}: rank interval / P(first) > .95 false, "
+    "a fifth of the sets": (lambda sets, t=t, size=size: posterior(t, *size, sets=max(sets // 5, 10)))
     for t, size in ((ORDERED, (5, 30, 3)), (SKEWED, (5, 30, 3)), (ORDERED, (5, 100, 1)))
 }
 LINES |= {
@@ -95,6 +109,12 @@ LINES |= {
 LINES |= {
     f"`stopping_rule`, equal models, {t.name}: wrong at one look (16 trials) / at any of 80": partial(stopping, t)
     for t in (HALF, SKEWED)
+}
+LINES |= {
+    f"`rank_with_intervals` on Bayes@N, equal models, {t.name}, {size[0]} x {size[1]} x {size[2]}: any line / a pair": (
+        lambda sets, t=t, size=size: shared_ranks(t, *size, sets=sets)
+    )
+    for t, size in ((HALF, (2, 50, 3)), (HALF, (5, 50, 3)), (SKEWED, (5, 50, 16)), (SKEWED, (20, 30, 8)))
 }
 
 

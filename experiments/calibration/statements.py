@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxrank as jr
-from jaxrank import evaluation
 
 LEVEL = 0.95
 SETS_AT_ONCE = 200  # whose replicates are made in one call
@@ -54,18 +53,6 @@ class Study:
     def rank_sets(self) -> jr.Interval:
         return self.replicates.rank_sets(LEVEL)
 
-    @cached_property
-    def evaluated(self) -> np.ndarray:
-        """Ranks as the command line's ``evaluate`` shares them, (L,)."""
-        return _shared_ranks(self.data, len(self.truth))[0]
-
-
-def _shared_ranks(data: Any, n_models: int) -> np.ndarray:
-    """Of one set of models after the other, (S, L)."""
-    found = evaluation.bayes(data, level=LEVEL)
-    mean, sd = (np.reshape(x, (-1, n_models)) for x in (found.mean, found.sd))
-    return np.asarray(evaluation.rank_with_intervals(mean, sd, level=(1 + LEVEL) / 2))
-
 
 def studies(outcomes: np.ndarray, truth: np.ndarray, n_replicates: int) -> Iterator[Study]:
     """The studies of data sets (S, L, M, N), whose replicates are made in one call.
@@ -79,7 +66,6 @@ def studies(outcomes: np.ndarray, truth: np.ndarray, n_replicates: int) -> Itera
         part = outcomes[first : first + SETS_AT_ONCE]
         together = jr.Responses(part.reshape(-1, *part.shape[2:]))
         every = jr.bootstrap(together, n_replicates=n_replicates)
-        shared = _shared_ranks(together, n_models)
         for i, one in enumerate(part):
             study = Study(jr.Responses(one), truth, n_replicates)
             if first == i == 0:
@@ -87,7 +73,6 @@ def studies(outcomes: np.ndarray, truth: np.ndarray, n_replicates: int) -> Itera
             mine = slice(i * n_models, (i + 1) * n_models)
             kept = replace(every.kept, scores=every.kept.scores[:, mine])
             study.replicates = replace(every, models=study.fit.models, estimate=study.fit, kept=kept)
-            study.evaluated = shared[i]
             if first == i == 0:
                 np.testing.assert_allclose(study.replicates.replicate_scores, expected, rtol=1e-6)
             yield study
@@ -180,13 +165,6 @@ def _superiority(s: Study) -> Verdict:
     return Verdict(float(np.mean(wrong)), float(np.mean(above[i, j])))
 
 
-def _evaluate(s: Study) -> Verdict:
-    ranks = s.evaluated
-    i, j = s.pairs
-    wrong = ((ranks[i] < ranks[j]) & (s.gap[i, j] <= 0)) | ((ranks[j] < ranks[i]) & (s.gap[i, j] >= 0))
-    return Verdict(float(wrong.any()), float(len(set(ranks.tolist()))))
-
-
 @dataclass(frozen=True)
 class Statement:
     """**claim**: how often it may be false.  **width**: what is measured as its width, in words.  **needs**: what kind
@@ -232,7 +210,6 @@ STATEMENTS = (
     Statement("tiers, replicates", "jr.tiers(jr.bootstrap(data))", lambda s: _tiers(s, s.replicates), "tiers"),
     Statement("rank intervals", "jr.bootstrap(data).rank_intervals()", _rank_interval, "share of the ranks"),
     Statement("p_best", "jr.bootstrap(data), p_best > .95", _p_best, "p_best of model 0"),
-    Statement("evaluate", "jaxrank evaluate, shared ranks", _evaluate, "distinct ranks", needs="trials"),
 )
 
 
