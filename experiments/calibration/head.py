@@ -50,7 +50,7 @@ def one_trial(sets: int) -> str:
     R = (rng.random((5, 150, 1)) < np.linspace(0.7, 0.5, 5)[:, None, None]).astype(int)
     rep = jr.bootstrap(R, n_replicates=REPLICATES)
     low, high = rep.interval()
-    return f"{(high - low).min():.3f}; {rep.rank_probabilities()[:, 0].max():.3f} (unit: {rep.unit})"
+    return f"{(high - low).min():.3f}; {rep.p_best.max():.3f} (unit: {rep.unit})"
 
 
 @line("interval of `fit(R)` covers the mean rate: 100 questions, 1 trial, rates .5 / .7 / .9")

@@ -153,7 +153,7 @@ def _rank_interval(s: Study) -> Verdict:
 
 def _p_best(s: Study) -> Verdict:
     """Model 0 is the best; where all are equal it counts as the best by a hair."""
-    share = s.replicates.rank_probabilities()[:, 0]
+    share = s.replicates.p_best
     return Verdict(float((share[1:] > LEVEL).any()), float(share[0]))
 
 

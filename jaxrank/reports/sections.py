@@ -68,7 +68,7 @@ def _ranking(found: Found) -> Section:
         if has_sets:
             sets = rep.rank_sets(found.level)
             frame["rank_set"] = _ranges(sets, order)
-        frame["p_best"] = rep.rank_probabilities()[order, 0]
+        frame["p_best"] = rep.p_best[order]
     kinds = []
     if result.has_interval:
         kinds.append(f"lower, upper: normal {found.level:.0%} interval of the score")
@@ -77,7 +77,7 @@ def _ranking(found: Found) -> Section:
     if rep is not None:
         kinds.append(
             f"rank_interval: {found.level:.0%} percentile interval of the rank over {rep.n_replicates:,} "
-            f"replicates by {rep.scheme}; p_best: share of replicates in which the model is first"
+            f"replicates by {rep.scheme}; p_best: share of replicates in which the model is first, ties sharing it"
         )
     if has_sets:
         kinds.append(f"rank_set: rank sets, which hold for all models at once with {found.level:.0%}")

@@ -25,6 +25,7 @@ class Tally:
 
     **n**: replicates.  **ranked**: those in which every model has a rank.  **finite**: those in which every score is a
     finite number.  **statuses**: (7,) by `Status`.  **ranks**: (L, L), ``ranks[i, r]`` times model i had rank r + 1.
+    **best**: (L,), times i ranked first, a first place that several share counted in equal parts.
     **above**: (L, L), times i ranked above j.  **total**, **squares**: (L,) sums of the finite scores and of their
     squares about ``centre`` (L,).
     """
@@ -34,6 +35,7 @@ class Tally:
     finite: np.ndarray
     statuses: np.ndarray
     ranks: np.ndarray
+    best: np.ndarray
     above: np.ndarray
     total: np.ndarray
     squares: np.ndarray
@@ -49,6 +51,7 @@ class Tally:
             finite=np.asarray(len(finite)),
             statuses=np.bincount(kept.status, minlength=len(Status)),
             ranks=count_ranks(usable),
+            best=_shared_firsts(usable),
             above=count_above(usable),
             total=finite.sum(axis=0),
             squares=(finite**2).sum(axis=0),
@@ -59,6 +62,12 @@ class Tally:
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _shared_firsts(ranks: np.ndarray) -> np.ndarray:
+    """float64 (L,): how often each model is first in ranks (B, L), ties sharing the place in equal parts."""
+    first = ranks == 1
+    return (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
 
 
 def ranks_of(scores: np.ndarray, resolution: np.ndarray) -> np.ndarray:

@@ -86,6 +86,12 @@ class Study(RankedModels):
         """(L, L): ``out[i, r]`` is the share of replicates in which model i has rank r + 1 (ties share the best)."""
         return self.tally.ranks / self._ranked()
 
+    @property
+    def p_best(self) -> np.ndarray:
+        """Share of the replicates in which each model is first, (L,), sum 1: models that tie for the first place share
+        it in equal parts. A share, no confidence: that a model leads for sure is for `separated` to say."""
+        return self.tally.best / self._ranked()
+
     def superiority(self) -> Superiority:
         """For each pair the share of replicates in which one is above the other, and in which they tie."""
         return shares_above(self.tally.above, self._ranked())
@@ -158,7 +164,7 @@ class Study(RankedModels):
             if self._half_finite:
                 columns["lower"], columns["upper"] = self.interval(level)
             columns["rank_lower"], columns["rank_upper"] = self.rank_intervals(level)
-        return self._table({**columns, "p_best": self.rank_probabilities()[:, 0]})
+        return self._table({**columns, "p_best": self.p_best})
 
     def _foot(self, level: float = 0.95) -> list[str]:
         ranks = self.rank_intervals(level).words

@@ -119,11 +119,11 @@ def test_equal_differences_of_few_questions_are_no_proof() -> None:
         assert (jr.tiers(fit).n_tiers == 2) == told
 
 
-@pytest.mark.parametrize(("n_models", "n_questions", "n_trials"), [(2, 20, 2), (5, 10, 1), (20, 30, 8)])
+@pytest.mark.parametrize(("n_models", "n_questions", "n_trials"), [(2, 20, 2), (5, 10, 1), (12, 30, 8)])
 def test_equal_models_are_told_apart_in_at_most_one_of_twenty_data_sets(
     n_models: int, n_questions: int, n_trials: int
 ) -> None:
-    """The error of a fixed standard deviation is .10, .22 and .23 here. 8 % and three standard errors."""
+    """The error of a fixed standard deviation is .10, .22 and about .2 here. 8 % and three standard errors."""
     rng, wrong = np.random.default_rng(0), 0
     for _ in range(N_SETS):
         means = rng.binomial(n_trials, 0.5, (n_questions, n_models)) / n_trials
@@ -190,3 +190,16 @@ def test_ratings_of_trials_claim_nothing() -> None:
         fit.interval()
     battles = jr.Comparisons(["a", "b", "a"], ["b", "a", "b"], [1, 1, 0])
     assert jr.fit(battles, "glicko").has_interval
+
+
+def test_a_shared_first_place_is_no_lead() -> None:
+    """Ties counted as first for each of them: p_best > .95 was false in 17 % of sets of 20 x 20 x 1."""
+    data = np.stack([np.eye(2, dtype=int)[0], np.eye(2, dtype=int)[1], np.zeros(2, int)])
+    rep = jr.bootstrap(data, n_replicates=400, seed=0)
+    close(rep.p_best.sum(), 1, 1e-9)
+    ties = rep.superiority().tied[0, 1]
+    assert 0.3 < ties < 0.7
+    close(rep.p_best[2], 0, 1e-9)
+    close(rep.p_best[0] + ties / 2, rep.rank_probabilities()[0, 0], 1e-9)
+    counted = jr.bootstrap(data, n_replicates=400, seed=0, keep="summary")
+    close(counted.p_best, rep.p_best, 1e-9)
