@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import DataError, OptionError
 
 LARGEST = 1e9
 """Largest size of a numeric option: its powers stay within float32."""
@@ -200,7 +200,16 @@ def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
 def shown(value: Any) -> str:
     """A value for a message: arrays as lists, and no more than a line of it."""
     text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic | jax.Array) else value)
+    text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def numbers(name: str, value: Any) -> np.ndarray:
+    """Data that a call reads as a float array; `DataError` unless they are numbers."""
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{name}={shown(value)}; it must be an array of numbers") from None
 
 
 def _numbers(value: Any) -> np.ndarray | None:

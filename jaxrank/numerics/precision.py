@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, one_line
 
 
 @contextlib.contextmanager
@@ -23,6 +23,6 @@ def precision(dtype: Any) -> Generator[None, None, None]:
     except TypeError:
         name = ""
     if name not in ("float32", "float64"):
-        raise OptionError(f'dtype={dtype!r}; it must be "float32" or "float64"')
+        raise OptionError(f'dtype={one_line(dtype)}; it must be "float32" or "float64"')
     with jax.enable_x64(name == "float64"):
         yield

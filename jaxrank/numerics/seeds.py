@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, one_line
 
 LARGEST = 2**63 - 1
 
@@ -17,9 +17,8 @@ def check_seed(seed: Any) -> None:
     """`OptionError` unless a seed is a whole number from 0 to 2^63 - 1."""
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not whole or not 0 <= int(seed) <= LARGEST:
-        text = repr(seed)
-        text = text if len(text) <= 60 else f"{text[:57]}..."
-        raise OptionError(f"seed={text}; it must be a whole number from 0 to 2^63 - 1, or a JAX key where one is taken")
+        wanted = "a whole number from 0 to 2^63 - 1, or a JAX key where one is taken"
+        raise OptionError(f"seed={one_line(seed)}; it must be {wanted}")
 
 
 def as_key(seed: Any) -> jax.Array:

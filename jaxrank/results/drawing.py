@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, one_line
 
 Drawer = Callable[..., Any]
 """``drawer(source, ax, **options)`` draws a source and returns the Axes, as the functions of `jaxrank.plots` do."""
@@ -29,7 +30,11 @@ def draw(source: Any, kind: str | None, ax: Any, options: Mapping[str, Any]) -> 
     """The plot ``kind`` (None: the default) of a source. `OptionError` names the kinds that there are."""
     kinds = kinds_of(source.__class__)
     name = next(iter(kinds), "") if kind is None else kind
-    if name not in kinds:
+    if not isinstance(name, str) or name not in kinds:
         there = f"the plots {', '.join(map(repr, kinds))}" if kinds else "no plots"
-        raise OptionError(f"kind={kind!r}; a {type(source).__name__} has {there}")
+        raise OptionError(f"kind={one_line(kind)}; a {type(source).__name__} has {there}")
+    known = list(inspect.signature(kinds[name]).parameters)[2:]
+    for option in options:
+        if option not in known:
+            raise OptionError(f"the plot {name!r} has no option {option!r}; it has {', '.join(known)}")
     return kinds[name](source, ax, **options)

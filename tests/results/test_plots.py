@@ -21,6 +21,7 @@ from jaxrank.results.plots.canvas import spread  # noqa: E402
 from jaxrank.results.plots.hodge_parts import cyclic_triads  # noqa: E402
 from jaxrank.results.plots.views import view_of  # noqa: E402
 from jaxrank.results.tiers import inseparable, separated  # noqa: E402
+from tests.wrong import MORE  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
 
@@ -142,7 +143,7 @@ def test_captions_say_what_the_bars_are(sources: dict[str, Any]) -> None:
         assert view.interval == sources[name].interval(0.9).words and "90 %" in view.caption, name
     with pytest.raises(jr.errors.OptionError, match="not Convergence"):
         view_of(sources["Convergence"])
-    with pytest.raises(jr.errors.OptionError, match="not in Result"):
+    with pytest.raises(jr.errors.OptionError, match="not from Result"):
         jr.plots.rank_distribution(sources["Result"])
 
 
@@ -170,3 +171,64 @@ def test_spread_keeps_order_and_gaps() -> None:
     places = spread([0.0, 0.1, 0.1, 5.0], 1.0, -1.0, 6.0)
     assert (np.diff(places) >= 1 - 1e-12).all() and places[-1] == 5.0 and places[0] >= -1
     assert spread([2.0, 1.0], 0.5).tolist() == [2.0, 1.0]
+
+
+ALWAYS = ("ax", "return_data")
+ARGUMENTS = {
+    "leaderboard": ("Result", ("source", "level", "top")),
+    "tiers": ("Result", ("source", "level", "top")),
+    "superiority": ("Replicates", ("source",)),
+    "rank_distribution": ("Replicates", ("source", "top")),
+    "agreement": ("FitTable", ("source", "merge")),
+    "bump": ("Convergence", ("con", "method", "replicate", "coloured")),
+    "convergence": ("Convergence", ("con", "methods", "show")),
+    "tau_curve": ("Convergence", ("con", "methods", "level")),
+    "trace": ("Posterior", ("post", "model")),
+    "chain_ranks": ("Posterior", ("post", "model", "bins")),
+    "effective_size": ("Posterior", ("post",)),
+    "hodge": ("hodge_rank", ("result",)),
+    "item_curves": ("rasch_map", ("result", "questions")),
+    "wright_map": ("rasch_map", ("result", "bins")),
+    "pass_curves": ("Result", ("data", "models", "level", "max_k")),
+    "response_matrix": ("Result", ("source",)),
+    "win_matrix": ("Result", ("source", "show")),
+}
+
+
+def test_no_plot_is_left_out_of_the_next_test() -> None:
+    assert sorted(ARGUMENTS) == sorted(jr.plots.__all__)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_no_argument_of_a_plot_ends_in_a_traceback(
+    data: jr.Responses, sources: dict[str, Any], name: str, record_property: Any
+) -> None:
+    """Interface 21: 470 of the 1,750 calls were errors of Python or matplotlib; top=-1, coloured=nan, merge="" and
+    return_data="no" were taken. What is taken here is at most the default, a name or a place."""
+    of, arguments = ARGUMENTS[name]
+    source = sources[of] if of in sources else jr.fit(data, of)
+    n_refused = 0
+    for argument in (*arguments, *ALWAYS):
+        for kind, value in MORE.items():
+            given = {arguments[0]: source, argument: value}
+            try:
+                getattr(jr.plots, name)(**given)
+            except jr.JaxrankError as error:
+                n_refused += 1
+                assert "\n" not in str(error), (argument, kind)  # noqa: PT017
+            except Exception as error:
+                raise AssertionError(f"{name}({argument}): {kind}: {error!r}") from error
+            else:
+                assert kind in ("None", "True", "0", "a list"), (argument, kind)
+                plt.close("all")
+    record_property("refused", f"{n_refused} of {(len(arguments) + 2) * len(MORE)}")
+
+
+def test_options_that_a_plot_does_not_have_are_named(sources: dict[str, Any]) -> None:
+    """Interface 21: an unknown option was an error of Python, as was kind=[]."""
+    with pytest.raises(jr.errors.OptionError, match="no option 'best'; it has level, top, return_data"):
+        sources["Result"].plot(best=3)
+    for value in MORE.values():
+        if value is not None:
+            with pytest.raises(jr.errors.OptionError, match="has the plots"):
+                sources["Result"].plot(value)

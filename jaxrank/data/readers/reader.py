@@ -138,7 +138,7 @@ def read(
         scale = {"levels": levels, "threshold": threshold, "ties": ties, "bothbad": bothbad}
         return _with_notes(npz.load(files[0].path, array=array, **scale), notes)
     if model is not None and not isinstance(model, str):
-        raise OptionError(f"model={model!r}; it must be the name of a column")
+        raise OptionError(f"model={one_line(model)}; it must be the name of a column")
     return _with_notes(_read_tables([f.path for f in files], kinds, table), notes)
 
 

@@ -10,7 +10,7 @@ from jaxrank.data.readers import battles
 from jaxrank.data.readers.assemble import assemble, row_number
 from jaxrank.data.readers.columns import ALIASES, Column, find, listed
 from jaxrank.data.responses import Responses
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError, OptionError, one_line
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Options:
         for role in ("model", "question", "trial", "score", "model_a", "model_b", "winner", "count"):
             name = getattr(self, role)
             if name is not None and not isinstance(name, str):
-                raise OptionError(f"{role}={name!r}; it must be the name of a column")
+                raise OptionError(f"{role}={one_line(name)}; it must be the name of a column")
         if self._long() and self._battles():
             raise OptionError(
                 "model, question and score name the columns of trials, model_a, model_b, winner and count those of "

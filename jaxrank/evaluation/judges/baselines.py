@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxrank.errors import DataError
 from jaxrank.evaluation.judges.scores import checked_scores
+from jaxrank.models.options import check_count, check_number, numbers
 
 
 def each_judge(scores: Any) -> Float[np.ndarray, "judges candidates"]:
@@ -55,11 +56,13 @@ def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000,
     """Dawid-Skene by EM [dawid1979]: true levels as missing data, one confusion matrix a judge, one prevalence a
     candidate. Starts from the shares of the judges' votes.
 
-    **scores** (J, K, Q), **n_levels**: as in `infer`. **max_steps**: of EM, which stops when no probability
+    **scores** (J, K, Q), **n_levels**: as in `infer`. **max_steps**: of EM, 1 or more, which stops when no probability
     of a level moves by more than eps^(2/3). **pseudo**, 0 or more: counts added to every entry of the confusion
     matrices, so that a level that a judge never gave stays possible; 0 is the published estimate.
     """
     values, m = checked_scores(scores, n_levels)
+    check_count("max_steps", max_steps)
+    check_number("pseudo", pseudo, 0)
     levels, pi, theta, steps, change = _em(jnp.asarray(values), m, max_steps, jnp.asarray(pseudo, jnp.zeros(()).dtype))
     pi = np.asarray(pi)
     return DawidSkene(
@@ -115,7 +118,9 @@ def prediction_powered(
     instead of the mean of all.
     """
     values, _ = checked_scores(scores)
-    truth = np.asarray(gold, float)
+    truth = numbers("gold", gold)
+    if judge is not None:
+        check_count("judge", judge, 0, len(values) - 1)
     if truth.shape != values.shape[1:]:
         raise DataError(f"gold has shape {truth.shape}; it must be (candidates, questions) = {values.shape[1:]}")
     chosen = values if judge is None else values[judge : judge + 1]

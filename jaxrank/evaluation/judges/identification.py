@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxrank.errors import DataError
-from jaxrank.models.options import check_count, check_flag, check_number
+from jaxrank.evaluation.judges.scores import values_of
+from jaxrank.models.options import check_count, check_flag, check_number, numbers
 from jaxrank.numerics.seeds import check_seed
 
 
@@ -58,15 +59,15 @@ def identifiability(
     check_number("margin", margin, 0)
     check_count("n_starts", n_starts)
     check_seed(seed)
-    g = np.asarray(judged, float)
+    g = numbers("judged", judged)
     g = g[None] if g.ndim == 2 else g
-    if g.ndim != 3 or g.shape[-1] < 2 or np.any(g < 0) or np.any(g.sum(-1) <= 0):
+    if g.ndim != 3 or g.shape[-1] < 2 or not np.all(np.isfinite(g)) or np.any(g < 0) or np.any(g.sum(-1) <= 0):
         raise DataError(
             f"judged has shape {np.shape(judged)}; it needs (judges, candidates, levels), 0 or more, no empty row"
         )
     g = g / g.sum(-1, keepdims=True)
     m, n_candidates = g.shape[-1], g.shape[1]
-    v = np.arange(m, dtype=float) if values is None else np.asarray(values, float)
+    v = values_of(values, m)
     search = _Search(g, v, monotone, margin, n_starts, np.random.default_rng(seed))
     low, high = np.zeros((2, n_candidates, n_candidates))
     best = None
@@ -88,12 +89,16 @@ def identifiability(
 def relative_volumes(theta: Float[np.ndarray, "levels levels"], point: Any) -> Float[np.ndarray, " levels"]:
     """Barycentric coordinates of a judged distribution, as ratios of volumes: coordinate m is the volume of the
     simplex in which ``point`` replaces row m, over that of the judge's simplex (areas of triangles for M = 3)."""
-    theta = np.asarray(theta, float)
+    theta, point = numbers("theta", theta), numbers("point", point)
+    if theta.ndim != 2 or theta.shape[0] != theta.shape[1] or not np.all(np.isfinite(theta)):
+        raise DataError(f"theta has shape {theta.shape}; it must be finite numbers (levels, levels)")
+    if point.shape != theta.shape[:1] or not np.all(np.isfinite(point)):
+        raise DataError(f"point has shape {point.shape}; it must be {len(theta)} finite numbers, one a level")
     whole = np.linalg.det(theta)
     if abs(whole) < 1e-12:
         raise DataError("the judge's rows span no volume: it cannot tell some levels apart")
     parts = np.repeat(theta[None], len(theta), axis=0)
-    parts[np.arange(len(theta)), np.arange(len(theta))] = np.asarray(point, float)
+    parts[np.arange(len(theta)), np.arange(len(theta))] = point
     return np.linalg.det(parts) / whole
 
 

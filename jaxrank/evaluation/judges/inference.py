@@ -9,8 +9,9 @@ distribution of a candidate is the mixture of the judge's rows with barycentric 
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,8 @@ from jaxtyping import Array
 from jaxrank.errors import DataError, JaxrankWarning, OptionError
 from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
 from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
-from jaxrank.evaluation.judges.scores import checked_scores
-from jaxrank.models.options import check_count
+from jaxrank.evaluation.judges.scores import checked_scores, values_of
+from jaxrank.models.options import check_count, numbers, shown
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
@@ -123,9 +124,7 @@ def infer(
     with precision(dtype):
         data, sizes = read_data(scores, counts, gold, n_levels)
     m = sizes[-1]
-    v = np.arange(m, dtype=float) if values is None else np.asarray(values, float)
-    if v.shape != (m,) or not np.all(np.isfinite(v)):
-        raise OptionError(f"values must be {m} finite numbers, one a level")
+    v = values_of(values, m)
     chosen = find_prior(prior)
     for name, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
         check_count(name, value, least)
@@ -156,7 +155,18 @@ def sensitivity(
 
     **options** as in `infer`. Order as in ``priors``.
     """
-    results = [infer(scores, prior=prior, **options) for prior in priors]
+    if isinstance(priors, str | JudgePrior) or not isinstance(priors, Iterable):
+        raise OptionError(f"priors={shown(priors)}; it must be a list of priors")
+    several = list(priors)
+    if not several:
+        raise OptionError("priors is empty; name at least one prior")
+    known = [name for name in inspect.signature(infer).parameters if name not in ("scores", "prior")]
+    for option in options:
+        if option not in known:
+            raise OptionError(f"sensitivity has no option {option!r}; it has priors, {', '.join(known)}")
+    for prior in several:  # before the first run, which may take long
+        find_prior(prior)
+    results = [infer(scores, prior=prior, **options) for prior in several]
     return {result.prior: result for result in results}
 
 
@@ -217,17 +227,16 @@ def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tupl
     if (scores is None) == (counts is None):
         raise OptionError("give scores (judges, candidates, questions) or counts (judges, candidates, levels)")
     if counts is not None:
-        try:
-            y = np.asarray(counts, float)
-        except (TypeError, ValueError, OverflowError):
-            raise DataError("counts must be numbers of shape (judges, candidates, levels)") from None
+        y = numbers("counts", counts)
         if y.ndim != 3 or y.shape[-1] < 2 or np.any(y < 0) or not np.all(np.isfinite(y)):
             raise DataError(f"counts has shape {y.shape}; it needs (judges, candidates, levels), numbers of 0 or more")
         if gold is not None:
             raise OptionError("gold needs scores question by question; counts do not say which question they belong to")
         return jnp.asarray(y, dtype), y.shape
     found, m = checked_scores(scores, n_levels)
-    known = np.full(found.shape[1:], -1, np.int32) if gold is None else np.asarray(gold, np.int32)
-    if known.shape != found.shape[1:] or known.max() >= m:
+    known = np.full(found.shape[1:], -1.0) if gold is None else numbers("gold", gold)
+    whole = known == np.round(known)
+    if known.shape != found.shape[1:] or known.max() >= m or not np.all(whole) or known.min() < -1:
         raise DataError(f"gold must be levels below {m}, or -1, of shape (candidates, questions) = {found.shape[1:]}")
+    known = known.astype(np.int32)
     return jax.tree.map(jnp.asarray, patterns_of(found, known, m, dtype)), (*found.shape[:2], m)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_choice, check_number, shown
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,8 @@ class JudgePrior:
     trust: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("monotone", "free", "perfect"):
-            raise OptionError(f'kind={self.kind!r}; it must be "monotone", "free" or "perfect"')
-        if not self.trust >= 0:
-            raise OptionError(f"trust={self.trust} must be 0 or more")
+        check_choice("kind", self.kind, ("monotone", "free", "perfect"))
+        check_number("trust", self.trust, 0)
 
     def sample(self, n_judges: int, n_levels: int) -> Float[Array, "judges levels levels"]:
         """Confusion matrices inside a NumPyro model."""
@@ -78,6 +77,6 @@ PRIORS: dict[str, JudgePrior] = {
 def find_prior(prior: str | JudgePrior) -> JudgePrior:
     if isinstance(prior, JudgePrior):
         return prior
-    if prior not in PRIORS:
-        raise OptionError(f"unknown prior {prior!r}; there are {', '.join(PRIORS)}")
+    if not isinstance(prior, str) or prior not in PRIORS:
+        raise OptionError(f"unknown prior {shown(prior)}; there are {', '.join(PRIORS)}, or a JudgePrior")
     return PRIORS[prior]

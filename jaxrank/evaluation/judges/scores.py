@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from jaxrank.errors import DataError, OptionError
+from jaxrank.models.options import check_choice, check_count, check_number, shown
+
+MOST_LEVELS = 1000
+"""A judge has a matrix of levels by levels: larger scores are no levels."""
 
 
 def checked_scores(
     scores: Any, n_levels: int | None = None
 ) -> tuple[Int[np.ndarray, "judges candidates questions"], int]:
-    """The scores as int32 and the number of levels M (the largest score plus one, at least 2, unless given)."""
+    """The scores as int32 and the number of levels M: the largest score plus one, at least 2, unless given, and at most
+    `MOST_LEVELS`."""
     try:
         values = np.asarray(scores, float)
     except (TypeError, ValueError, OverflowError):
@@ -26,9 +31,21 @@ def checked_scores(
     if numbers.max() < 0:
         raise DataError("scores holds no score at all")
     found = max(2, int(numbers.max()) + 1)
+    if found > MOST_LEVELS:
+        raise DataError(f"the largest score is {found - 1}; judges give at most {MOST_LEVELS:,} levels, 0, 1, ...")
+    if n_levels is not None:
+        check_count("n_levels", n_levels, 2, MOST_LEVELS)
     if n_levels is not None and n_levels < found:
         raise OptionError(f"n_levels={n_levels}, but the largest score is {found - 1}")
     return numbers.astype(np.int32), n_levels or found
+
+
+def values_of(values: Any, n_levels: int) -> Float[np.ndarray, " levels"]:
+    """The value of each level, 0..M-1 by default; `OptionError` unless they are M finite numbers."""
+    if values is None:
+        return np.arange(n_levels, dtype=float)
+    check_number("values", values, ndim=1, length=n_levels)
+    return np.asarray(values, float)
 
 
 def level_counts(scores: Any, n_levels: int | None = None) -> Int[np.ndarray, "judges candidates levels"]:
@@ -45,14 +62,16 @@ def split_own(
     **how**: "leave_out" drops those scores; "own_matrix" moves them to an extra judge at the end, so that a judge of
     its own family has its own confusion matrix.
     """
+    check_choice("how", how, ("leave_out", "own_matrix"))
     values, _ = checked_scores(scores)
-    own = np.asarray(own, bool)
+    try:
+        own = np.asarray(own, bool)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"own={shown(own)}; it must be True or False for each (judge, candidate)") from None
     if own.shape != values.shape[:2]:
         raise DataError(f"own has shape {own.shape}; it must be (judges, candidates) = {values.shape[:2]}")
     others = np.where(own[..., None], -1, values)
     if how == "leave_out":
         return others
-    if how == "own_matrix":
-        apart = np.where(own[..., None], values, -1)[own.any(1)]
-        return np.concatenate([others, apart])
-    raise OptionError(f'how={how!r}; it must be "leave_out" or "own_matrix"')
+    apart = np.where(own[..., None], values, -1)[own.any(1)]
+    return np.concatenate([others, apart])

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.errors import DataError
+from jaxrank.models.options import numbers
 
 
 def arise_samples(accuracy: Any, tokens: Any) -> Float[Array, "*batch samples"]:
@@ -48,18 +50,27 @@ def scaling_metric(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
 
 def falling_share(tokens: Any) -> Float[Array, "*batch"]:
     """Share of the complete samples whose tokens fall from some level to the next."""
-    t = jnp.asarray(tokens)
-    t = t if jnp.issubdtype(t.dtype, jnp.floating) else t.astype(jnp.zeros(()).dtype)
+    t = _floats("tokens", tokens)
+    if t.ndim < 2 or t.shape[-1] < 2:
+        raise DataError(f"tokens has shape {t.shape}; it must be (..., samples, levels), two levels or more")
     whole = jnp.all(~jnp.isnan(t), axis=-1)
     falls = jnp.any(t[..., 1:] < t[..., :-1], axis=-1) & whole
     return jnp.sum(falls, axis=-1) / jnp.sum(whole, axis=-1)
 
 
 def _paired(accuracy: Any, tokens: Any) -> tuple[Array, Array]:
-    dtype = jnp.zeros(()).dtype
-    a, t = jnp.asarray(accuracy, dtype), jnp.asarray(tokens, dtype)
+    a, t = _floats("accuracy", accuracy), _floats("tokens", tokens)
     if a.shape != t.shape or a.ndim < 2:
         raise DataError(f"accuracy has shape {a.shape}, tokens {t.shape}; both must be (..., samples, levels)")
     if a.shape[-1] < 2:
         raise DataError("scaling needs at least two levels on the last axis")
     return a, t
+
+
+def _floats(name: str, value: Any) -> Array:
+    """Numbers in JAX's precision; arrays of JAX may be traced."""
+    if not isinstance(value, jax.Array):
+        value = numbers(name, value)
+    elif jnp.issubdtype(value.dtype, jnp.complexfloating):
+        raise DataError(f"{name} must be an array of numbers, not of complex ones")
+    return jnp.asarray(value, jnp.zeros(()).dtype)

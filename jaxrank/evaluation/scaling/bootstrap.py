@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.data.names import check_names
 from jaxrank.errors import DataError, JaxrankWarning
 from jaxrank.evaluation.scaling.arise_score import arise, arise_samples, falling_share, scaling_metric
-from jaxrank.models.options import check_choice, check_count
+from jaxrank.models.options import check_choice, check_count, numbers
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.resampling.draws import integers, replicate_key
@@ -71,9 +72,7 @@ def evaluate_scaling(
     check_count("n_replicates", n_replicates, 2)
     check_choice("resample", resample, ("samples", "trials", "both"))
     check_seed(seed)
-    names = tuple(models) if models is not None else tuple(f"model {i}" for i in range(len(y)))
-    if len(names) != len(y):
-        raise DataError(f"models has {len(names)} names for {len(y)} models")
+    names = check_names(models, len(y), "model")
     with np.errstate(invalid="ignore"):
         a, tok = cell_means(jnp.asarray(y), None), cell_means(jnp.asarray(t), None)
     falling = np.asarray(falling_share(tok))
@@ -141,7 +140,7 @@ def _replicates(y: Array, t: Array, key: Array, n: int, resample: str) -> tuple[
 
 
 def _checked(correct: Any, tokens: Any) -> tuple[np.ndarray, np.ndarray]:
-    y, t = np.asarray(correct, float), np.asarray(tokens, float)
+    y, t = numbers("correct", correct), numbers("tokens", tokens)
     if y.ndim != 4 or y.shape != t.shape:
         raise DataError(f"correct has shape {y.shape}, tokens {t.shape}; both are (models, samples, levels, trials)")
     if 0 in y.shape or y.shape[2] < 2:

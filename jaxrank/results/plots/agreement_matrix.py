@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.models.options import check_flag
+from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.plots.canvas import result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
+from jaxrank.results.plots.views import check_source
 
 
 def agreement(source: Any, ax: Any = None, *, merge: bool = True, return_data: bool = False) -> Any:
@@ -18,7 +21,10 @@ def agreement(source: Any, ax: Any = None, *, merge: bool = True, return_data: b
     """
     import pandas as pd
 
-    found = source.agreement() if hasattr(source, "results") else source
+    check_flag("return_data", return_data)
+    check_flag("merge", merge)
+    check_source("an agreement of methods", source, Agreement, FitTable)
+    found = source.agreement() if isinstance(source, FitTable) else source
     at = {name: i for i, name in enumerate(found.methods)}
     groups = found.groups if merge else [(name,) for name in found.methods]
     # a group is named after the gold standard where it holds it

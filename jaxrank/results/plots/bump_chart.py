@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_count, check_flag, shown
+from jaxrank.results.convergence import Convergence
 from jaxrank.results.plots.canvas import (
     MUTED,
     SMALL,
@@ -21,7 +23,7 @@ from jaxrank.results.plots.canvas import (
     write_caption,
 )
 from jaxrank.results.plots.tau_by_n import whole_numbers
-from jaxrank.results.plots.views import size_of
+from jaxrank.results.plots.views import check_source, size_of
 
 COLOURED = 8
 
@@ -43,7 +45,10 @@ def bump(
     """
     import pandas as pd
 
-    method = str(con.methods[0] if method is None else method)
+    check_flag("return_data", return_data)
+    check_source("a bump chart", con, Convergence)
+    check_count("coloured", coloured, 0)
+    method = con.methods[0] if method is None else method
     number = _number(con, method, replicate)
     ranks = con.trajectory(method, number)
     if (ranks[-1] == 0).any():
@@ -84,6 +89,7 @@ def _number(con: Any, method: str, replicate: int | str) -> int:
     if isinstance(replicate, str):
         places = {"worst": 0, "typical": (con.n_replicates - 1) // 2}
         if replicate not in places:
-            raise OptionError(f'replicate={replicate!r}; it must be a number, "worst" or "typical"')
+            raise OptionError(f'replicate={shown(replicate)}; it must be a number, "worst" or "typical"')
         return int(con.worst(method, con.n_replicates)[places[replicate]])
+    check_count("replicate", replicate, 0, con.n_replicates - 1)
     return int(replicate)

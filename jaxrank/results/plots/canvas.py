@@ -49,12 +49,13 @@ def make_axes(ax: Any, width: float, height: float) -> Any:
     if ax is None:
         pyplot = matplotlib("matplotlib.pyplot")
         return pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
-    if hasattr(ax, "add_subplot"):
-        if hasattr(ax, "set_size_inches"):
+    figures = matplotlib("matplotlib.figure")
+    if isinstance(ax, figures.FigureBase):
+        if isinstance(ax, figures.Figure):
             ax.set_size_inches(width, height)
             ax.set_layout_engine("constrained")
         return ax.add_subplot()
-    if not hasattr(ax, "plot"):
+    if not isinstance(ax, matplotlib("matplotlib.axes").Axes):
         raise OptionError(f"ax must be matplotlib Axes or a Figure, not {type(ax).__name__}")
     return ax
 

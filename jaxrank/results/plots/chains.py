@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.names import model_index
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.results.plots.canvas import (
     PALETTE,
     SMALL,
@@ -20,7 +21,8 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
-from jaxrank.results.plots.views import size_of
+from jaxrank.results.plots.views import check_source, size_of
+from jaxrank.results.posterior import MIN_ESS, Posterior
 
 
 def trace(post: Any, ax: Any = None, *, model: str | int | None = None, return_data: bool = False) -> Any:
@@ -29,6 +31,8 @@ def trace(post: Any, ax: Any = None, *, model: str | int | None = None, return_d
     **post**: a `Posterior`. **model**: name or index; by default the one with the highest R-hat. The frame has columns
     chain, draw, value.
     """
+    check_flag("return_data", return_data)
+    check_source("a trace", post, Posterior)
     i = _pick(post, model)
     draws = post.draws["theta"][:, :, i]
     ax = make_axes(ax, 6.6, 2.8)
@@ -53,6 +57,9 @@ def chain_ranks(
     """
     import pandas as pd
 
+    check_flag("return_data", return_data)
+    check_source("a plot of chains", post, Posterior)
+    check_count("bins", bins)
     i = _pick(post, model)
     draws = post.draws["theta"][:, :, i]
     n_chains, n_draws = draws.shape
@@ -82,8 +89,8 @@ def effective_size(post: Any, ax: Any = None, *, return_data: bool = False) -> A
     """
     import pandas as pd
 
-    from jaxrank.results.posterior import MIN_ESS
-
+    check_flag("return_data", return_data)
+    check_source("a plot of chains", post, Posterior)
     frame = pd.DataFrame({"model": list(post.models), **post.diagnose()}).drop(columns="ess_mean")
     frame = frame.iloc[np.argsort(post.ranks, kind="stable")].reset_index(drop=True)
     names = list(frame["model"])

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.models.options import check_choice, check_flag
+from jaxrank.results.convergence import Convergence
 from jaxrank.results.plots.canvas import SMALL, bare, layered, legend, make_axes, result_of, text_width, write_caption
-from jaxrank.results.plots.tau_by_n import REFERENCES, whole_numbers
-from jaxrank.results.plots.views import size_of
+from jaxrank.results.plots.tau_by_n import REFERENCES, methods_of, whole_numbers
+from jaxrank.results.plots.views import check_source, size_of
 
 SHOWS = ("both", "cdf", "pmf")
 
@@ -24,9 +25,10 @@ def convergence(
     """
     import pandas as pd
 
-    if show not in SHOWS:
-        raise OptionError(f"show={show!r}; it must be one of {', '.join(SHOWS)}")
-    chosen = list(methods or con.methods)
+    check_flag("return_data", return_data)
+    check_source("convergence@n", con, Convergence)
+    check_choice("show", show, SHOWS)
+    chosen = methods_of(con, methods)
     n = np.arange(con.n_trials)
     parts = [pd.DataFrame({"method": m, "n": n, "pmf": con.pmf(m), "cdf": con.cdf(m)})[1:] for m in chosen]
     frame = pd.concat(parts, ignore_index=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_flag
 from jaxrank.results.plots.canvas import SMALL, bare, colour, make_axes, name_rows, result_of, write_caption
 from jaxrank.results.plots.views import size_of
 
@@ -25,6 +26,7 @@ def hodge(result: Any, ax: Any = None, *, return_data: bool = False) -> Any:
     """
     import pandas as pd
 
+    check_flag("return_data", return_data)
     params = getattr(result, "params", {})
     if "harmonic" not in params:
         name = getattr(result, "method", type(result).__name__)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.data.names import listed, places
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_flag, shown
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
@@ -32,6 +34,7 @@ def item_curves(
     """
     import pandas as pd
 
+    check_flag("return_data", return_data)
     b, a, c = item_parameters(result)
     data = result.data
     chosen = _choose(data, b, questions)
@@ -86,9 +89,11 @@ def _choose(data: Responses, b: np.ndarray, questions: Sequence[str | int] | Non
             raise OptionError("no question has a finite difficulty; fit a method with a prior, such as rasch_map")
         ordered = known[np.argsort(b[known], kind="stable")]
         return [int(i) for i in ordered[np.unique(np.linspace(0, len(ordered) - 1, 4).round().astype(int))]]
-    places = {name: m for m, name in enumerate(data.questions)}
-    chosen = [places.get(q, -1) if isinstance(q, str) else int(q) for q in questions]
-    for q, m in zip(questions, chosen, strict=True):
-        if not 0 <= m < len(b):
-            raise OptionError(f"questions names {q!r}, which the data do not have")
+    chosen = []
+    for question in listed(questions, "question"):
+        if not isinstance(question, str | int | np.integer):
+            raise OptionError(f"questions holds {shown(question)}, which is no name and no number of a question")
+        chosen += places(data.questions, [question], "questions").tolist()
+    if not chosen:
+        raise OptionError("questions is empty; name at least one question")
     return chosen

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.names import model_index
+from jaxrank.data.names import listed, model_index
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
-from jaxrank.numerics.interval import percent
+from jaxrank.models.options import check_count, check_flag
+from jaxrank.numerics.interval import check_level, percent
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
@@ -47,11 +48,15 @@ def pass_curves(
 
     from jaxrank.evaluation import pass_at_k, pass_hat_k
 
+    check_flag("return_data", return_data)
+    check_level(level)
     data = getattr(data, "data", data)
     if not isinstance(data, Responses):
         raise OptionError(f"pass curves are drawn from Responses, not {type(data).__name__}")
     chosen = _choose(data, models)
     part = data.select(models=chosen)
+    if max_k is not None:
+        check_count("max_k", max_k, 1, max(int(part.trials.max()), 1))
     most = int(part.trials[part.trials > 0].min()) if max_k is None else max_k
     ks = np.unique(np.geomspace(1, most, _POINTS).round().astype(int))
     rows = []
@@ -92,6 +97,7 @@ def _choose(data: Responses, models: Sequence[str] | None) -> list[int]:
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.nanmean(np.where(data.trials > 0, data.counts[..., -1] / data.trials, np.nan), axis=1)
         return np.argsort(-share, kind="stable")[:5].tolist()
-    if len(models) > 8:
-        raise OptionError(f"models holds {len(models)} names; at most 8 curves can be told apart")
-    return [model_index(data.models, name, "models") for name in models]
+    chosen = [model_index(data.models, name, "models") for name in listed(models, "model")]
+    if not 1 <= len(chosen) <= 8:
+        raise OptionError(f"models holds {len(chosen)} names; from 1 to 8 curves can be told apart")
+    return chosen

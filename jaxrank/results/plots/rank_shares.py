@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.errors import OptionError
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.results.plots.canvas import SEQUENTIAL, SMALL, result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
-from jaxrank.results.plots.views import chances_of, size_of
+from jaxrank.results.plots.views import chances_of, check_source, size_of
+from jaxrank.results.posterior import Posterior
+from jaxrank.results.replicates import Replicates
+from jaxrank.results.study import Summary
 
 
 def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, return_data: bool = False) -> Any:
@@ -20,8 +23,10 @@ def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, re
     """
     import pandas as pd
 
-    if not hasattr(source, "rank_probabilities"):
-        raise OptionError(f"ranks have a distribution in Replicates or a Posterior, not in {type(source).__name__}")
+    check_flag("return_data", return_data)
+    check_source("a rank distribution", source, Replicates, Summary, Posterior)
+    if top is not None:
+        check_count("top", top)
     order = source.order[:top]
     shares = source.rank_probabilities()[order]
     used = int(np.flatnonzero(shares.sum(axis=0) > 0).max()) + 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.results.plots.canvas import (
     PALETTE,
     SMALL,
@@ -30,8 +31,11 @@ def leaderboard(
     best ones. Returns the Axes, with ``return_data`` also the frame (rank, model, score, lower, upper, rank_lower,
     rank_upper).
     """
+    check_flag("return_data", return_data)
+    if top is not None:
+        check_count("top", top)
     view = view_of(source, level)
-    frame = view.frame.head(top) if top else view.frame
+    frame = view.frame if top is None else view.frame.head(top)
     names = list(frame["model"])
     ax = make_axes(ax, 5.2 + text_width(names), rows_height(len(names)))
     rows = np.arange(len(names))

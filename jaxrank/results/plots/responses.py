@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_flag
 from jaxrank.results.plots.canvas import SMALL, labels_of, make_axes, name_style, result_of, text_width, write_caption
 from jaxrank.results.plots.heatmap import colour_bar
 from jaxrank.results.plots.views import size_of
@@ -21,6 +22,7 @@ def response_matrix(source: Any, ax: Any = None, *, return_data: bool = False) -
     """
     import pandas as pd
 
+    check_flag("return_data", return_data)
     data = getattr(source, "data", source)
     if not isinstance(data, Responses):
         raise OptionError(f"a response matrix is drawn from Responses, not {type(data).__name__}")

@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.models.options import check_flag
+from jaxrank.results.fit import Result
 from jaxrank.results.plots.canvas import DIVERGING, result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
-from jaxrank.results.plots.views import chances_of, size_of
+from jaxrank.results.plots.views import chances_of, check_source, size_of
+from jaxrank.results.posterior import Posterior
+from jaxrank.results.replicates import Replicates
+from jaxrank.results.study import Summary
 
 
 def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> Any:
@@ -20,6 +25,8 @@ def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> An
     """
     import pandas as pd
 
+    check_flag("return_data", return_data)
+    check_source("superiority", source, Result, Replicates, Summary, Posterior)
     above, tied = source.superiority()
     order = source.order
     names = [source.models[i] for i in order]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jaxrank.errors import OptionError
+from jaxrank.models.options import check_flag, shown
 from jaxrank.numerics.interval import percent
+from jaxrank.results.convergence import Convergence
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
@@ -16,7 +19,8 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
-from jaxrank.results.plots.views import size_of
+from jaxrank.results.plots.views import check_source, size_of
+from jaxrank.results.returned import named
 
 REFERENCES = {"gold": "Bayes@N on all trials", "self": "each method on all trials", "given": "the given scores"}
 
@@ -31,7 +35,9 @@ def tau_curve(
     """
     import pandas as pd
 
-    chosen = list(methods or con.methods)
+    check_flag("return_data", return_data)
+    check_source("a curve of tau", con, Convergence)
+    chosen = methods_of(con, methods)
     parts = []
     for name in chosen:
         low, high = con.tau_band(name, level)
@@ -52,6 +58,18 @@ def tau_curve(
     note = f"{size_of(con)}; reference: {REFERENCES[con.reference]}; bands: central {percent(level)} of the replicates"
     write_caption(ax, "Agreement with the reference ranking", note)
     return result_of(ax, frame, return_data)
+
+
+def methods_of(con: Convergence, methods: Sequence[str] | None) -> list[str]:
+    """The methods to draw, all by default; `OptionError` for those that the study does not have, and for none."""
+    if methods is None:
+        return list(con.methods)
+    if not isinstance(methods, str | Iterable) or isinstance(methods, bytes):
+        raise OptionError(f"methods={shown(methods)}; it must be a list of methods")
+    chosen = [methods] if isinstance(methods, str) else list(methods)
+    if not chosen:
+        raise OptionError("methods is empty; name at least one method")
+    return [list(con.methods)[named(con.methods, method, "method")] for method in chosen]
 
 
 def whole_numbers(ax: Any) -> None:

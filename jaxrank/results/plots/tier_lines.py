@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.numerics.interval import percent
 from jaxrank.results.plots.canvas import (
     SMALL,
@@ -33,12 +34,15 @@ def tiers(
     difference diagram on its side) join models of which no two are separated. **source**, **level**: as in
     `jaxrank.results.tiers.separated`. **top**: draw only the best ones. The frame has columns tier, rank, model, score.
     """
+    check_flag("return_data", return_data)
+    if top is not None:
+        check_count("top", top)
     view = view_of(source, level)
     above = separated(source, level)
     frame = view.frame[["rank", "model", "score"]].copy()
     frame.insert(0, "tier", tiers_of(source, level).tiers[source.order])
-    stretches = [s for s in inseparable(source, level) if not top or s[0] < top]
-    shown = frame.head(top) if top else frame
+    stretches = [s for s in inseparable(source, level) if top is None or s[0] < top]
+    shown = frame if top is None else frame.head(top)
     names = list(shown["model"])
     ax = make_axes(ax, 4.6 + text_width(names) + 0.12 * min(len(stretches), 20), rows_height(len(names)))
     for row, (tier, score) in enumerate(zip(shown["tier"], shown["score"], strict=True)):
@@ -53,7 +57,7 @@ def tiers(
     n_tiers = int(shown["tier"].max())
     note = (
         f"{view.size}; {int(above.sum()):,} of {n_pairs:,} pairs separated at {percent(level)} ({rule_of(source)}); "
-        "bars at the right join models that are not"
+        "bars at the right join models that are not separated"
     )
     write_caption(ax, f"{n_tiers} tier{'s' if n_tiers > 1 else ''} by {view.method}", note)
     return result_of(ax, frame, return_data)

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxrank.data.kind import Data
 from jaxrank.errors import OptionError
+from jaxrank.numerics.interval import check_level
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
@@ -41,6 +42,7 @@ class View:
 
 def view_of(source: Any, level: float = 0.95) -> View:
     """The ranking of a `Result`, a `Replicates` or `Summary`, or a `Posterior`, with intervals at ``level``."""
+    check_level(level)
     if not isinstance(source, RankedModels):
         raise OptionError(f"a ranking is drawn from a Result, Replicates or a Posterior, not {type(source).__name__}")
     frame = source.to_frame(level=level).drop(columns=["se", "sd"], errors="ignore")
@@ -48,6 +50,13 @@ def view_of(source: Any, level: float = 0.95) -> View:
     ranks: Any = source
     rank_interval = ranks.rank_intervals(level).words if "rank_lower" in frame else ""
     return View(frame, ranks.method, size_of(source), interval, rank_interval)
+
+
+def check_source(plot: str, source: Any, *classes: type) -> None:
+    """`OptionError` unless a plot's source is of one of the classes that it draws."""
+    if not isinstance(source, classes):
+        names = " or ".join(kind.__name__ for kind in classes)
+        raise OptionError(f"{plot} is drawn from {names}, not from {type(source).__name__}")
 
 
 @singledispatch

@@ -9,6 +9,7 @@ import numpy as np
 from jaxrank.data.kind import Data
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
+from jaxrank.models.options import check_choice, check_flag
 from jaxrank.results.plots.canvas import DIVERGING, SEQUENTIAL, result_of, write_caption
 from jaxrank.results.plots.heatmap import heatmap
 from jaxrank.results.plots.views import size_of
@@ -26,8 +27,8 @@ def win_matrix(source: Any, ax: Any = None, *, show: str = "wins", return_data: 
     """
     import pandas as pd
 
-    if show not in SHOWS:
-        raise OptionError(f"show={show!r}; it must be one of {', '.join(SHOWS)}")
+    check_flag("return_data", return_data)
+    check_choice("show", show, SHOWS)
     data = getattr(source, "data", source)
     wins, ties = _totals(data)
     met = wins + wins.T + ties

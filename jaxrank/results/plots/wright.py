@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.models.options import check_count, check_flag
 from jaxrank.results.plots.canvas import (
     PALETTE,
     SMALL,
@@ -23,16 +24,21 @@ from jaxrank.results.plots.items import item_parameters
 from jaxrank.results.plots.views import size_of
 
 _NAME_ROW = 0.17
+MOST_BINS = 1000
+"""Each bar is drawn by itself; more cannot be told apart."""
 
 
 def wright_map(result: Any, ax: Any = None, *, bins: int = 24, return_data: bool = False) -> Any:
     """Abilities of the models at the left and difficulties of the questions at the right, on one scale.
 
     **result**: a `Result` of a Rasch, 2PL or 3PL method. A model succeeds half of the time (without guessing) on a
-    question at its own height. The frame has columns kind ("model" or "question"), name, value.
+    question at its own height. **bins**: bars of the difficulties, 1 to 1,000. The frame has columns kind ("model" or
+    "question"), name, value.
     """
     import pandas as pd
 
+    check_flag("return_data", return_data)
+    check_count("bins", bins, 1, MOST_BINS)
     difficulty, ability = item_parameters(result)[0], result.scores
     data = result.data
     columns = {
