@@ -26,7 +26,7 @@ def kinds_of(of: type) -> Mapping[str, Drawer]:
     return next((KINDS[ancestor] for ancestor in of.__mro__ if ancestor in KINDS), none)
 
 
-def draw(source: Any, kind: str | None, ax: Any, options: Mapping[str, Any]) -> Any:
+def draw(source: Any, kind: Any, ax: Any, options: Mapping[str, Any]) -> Any:
     """The plot ``kind`` (None: the default) of a source. `OptionError` names the kinds that there are."""
     kinds = kinds_of(source.__class__)
     name = next(iter(kinds), "") if kind is None else kind

@@ -48,7 +48,8 @@ def bump(
     check_flag("return_data", return_data)
     check_source("a bump chart", con, Convergence)
     check_count("coloured", coloured, 0)
-    method = con.methods[0] if method is None else method
+    first: str = con.methods[0]
+    method = first if method is None else method
     number = _number(con, method, replicate)
     ranks = con.trajectory(method, number)
     if (ranks[-1] == 0).any():
