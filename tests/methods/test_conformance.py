@@ -232,7 +232,8 @@ def check_precision(name: str) -> int:
             difference = np.max(np.abs(narrow[problem].scores - wide[problem].scores))
             assert difference <= 1e-3 * scale, (problem, difference)
             made += 1
-        assert int(wide[problem].status) == int(narrow[problem].status), problem
+        # in float32 a method may say that it did not get there; it may claim nothing that float64 does not
+        assert int(narrow[problem].status) in (int(wide[problem].status), Status.MAX_STEPS), problem
     return made
 
 
