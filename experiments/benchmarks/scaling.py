@@ -73,7 +73,14 @@ def measure(method: str, n_replicates: int, n_models: int = 0, arena: str | None
 
     data = battles(arena) if arena else tensor(n_models)
     study = lambda: jr.bootstrap(
-        data, method, n_replicates=n_replicates, keep="summary", seed=0, progress=False, **OPTIONS.get(method, {})
+        data,
+        method,
+        n_replicates=n_replicates,
+        scheme="trials",
+        keep="summary",
+        seed=0,
+        progress=False,
+        **OPTIONS.get(method, {}),
     )
     seconds = []
     for _ in range(2):
