@@ -28,7 +28,8 @@ class Nash(Ranker):
     **Fields** ``score``: which of the two, default "vs_equilibrium".
     **Params** ``equilibrium`` (models,): x. ``gap``: the most that any model gains against x, on the scale of the
     largest payoff; 0 up to rounding.
-    **Status** converged; stopped at the step limit where the gap is not rounding; disconnected where no chain of
+    **Status** converged; stopped at the step limit where the gap is not rounding, or rounding moves the scores by a
+    tenth; disconnected where no chain of
     comparisons links some models.
     **Departs** in the choice of the equilibrium: a linear program returns any of several, which depends on labels.
     """
@@ -46,11 +47,12 @@ class Nash(Ranker):
         connected = jnp.all(reachability(total > 0))
         status = jnp.where(found.reached, Status.CONVERGED, Status.MAX_STEPS)
         rounding = 64 * jnp.finfo(scores.dtype).eps
+        iterated = solver_resolution(scores, found.error)
         return Fit(
             scores=scores,
             status=jnp.where(connected, status, Status.DISCONNECTED).astype(jnp.int32),
             steps=found.steps,
-            resolution=jnp.where(found.steps == 0, rounding, solver_resolution(scores)).astype(scores.dtype),
+            resolution=jnp.where(found.steps == 0, rounding, iterated).astype(scores.dtype),
             params={"equilibrium": found.mixture, "gap": found.gap},
         )
 

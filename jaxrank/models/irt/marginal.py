@@ -136,6 +136,17 @@ def posterior(
     return mode, Posterior(theta, jnp.exp(log_joint - log_marginal[:, None]), log_marginal, cells, pull)
 
 
+def rounding_error(model: MarginalModel, items: Array, post: Posterior) -> Float[Array, ""]:
+    """How far posterior means may be off because the log-likelihoods of the nodes are rounded: a relative error e of
+    the weights, eps times the log-likelihood, moves a mean by e sd, and with the questions' parameters by up to e / sd,
+    because only the prior N(0, 1) holds what the likelihood leaves free (1 of the 1 / sd^2 known of an ability).
+    """
+    slope = jnp.exp(items[:, 1]) if model.depth > 1 else jnp.ones_like(items[:, 0])
+    information = 1 + jnp.einsum("lq,lqm,m->l", post.weight, post.cells.fisher_ee, slope**2, precision=_HIGHEST)
+    size = jnp.sum(post.weight * jnp.abs(jnp.sum(post.cells.value, axis=2)), axis=1)
+    return jnp.finfo(items.dtype).eps * jnp.max(size * jnp.sqrt(information))
+
+
 def _basis(model: MarginalModel, post: Posterior) -> Array:
     """Orthonormal polynomials of degree 1 (and 2) in ability under each posterior: (L, degree, nodes)."""
     sd = post.sd

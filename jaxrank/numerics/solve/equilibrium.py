@@ -9,16 +9,19 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 HIGHEST = jax.lax.Precision.HIGHEST
+_TOO_FAR = 0.1  # an error of a payoff, of the largest, with which an equilibrium is no answer
 
 
 class Equilibrium(NamedTuple):
     """**mixture** (n,), sum 1. **gap**: the most that any pure strategy gains against it, on the scale of the largest
-    payoff. **reached**: whether the gap is rounding only. **steps**: Newton steps."""
+    payoff. **reached**: whether the gap is rounding only and the error small. **steps**: Newton steps. **error**: how
+    far the payoffs against the mixture may be off, on the same scale; 0 where not reached."""
 
     mixture: Float[Array, " n"]
     gap: Float[Array, ""]
     reached: Bool[Array, ""]
     steps: Int[Array, ""]
+    error: Float[Array, ""]
 
 
 def max_entropy_equilibrium(payoff: Float[Array, "n n"], max_steps: int = 400) -> Equilibrium:
@@ -45,8 +48,11 @@ def max_entropy_equilibrium(payoff: Float[Array, "n n"], max_steps: int = 400) -
     log_x, cold, first = _cool(a, ~settled, max_steps)
     x, second = _settle(a, log_x, cold, ~settled, max_steps)
     x = jnp.where(settled, uniform, x)
-    gap = jnp.max(jnp.matmul(a, x, precision=HIGHEST))
-    return Equilibrium(x, gap, gap <= 64 * n**0.5 * eps, first + second)
+    gains = jnp.matmul(a, x, precision=HIGHEST)
+    gap = jnp.max(gains)
+    error = _error(a, x, log_x, gains, cold, ~settled)
+    reached = (gap <= 64 * n**0.5 * eps) & (error < _TOO_FAR)
+    return Equilibrium(x, gap, reached, first + second, jnp.where(reached, error, 0))
 
 
 def _cool(a: Array, alive: Array, max_steps: int) -> tuple[Array, Array, Array]:
@@ -134,3 +140,33 @@ def _settle(a: Array, log_x: Array, cold: Array, alive: Array, max_steps: int) -
     z, _, _, _, steps, _ = jax.lax.while_loop(going, step, start)
     x = jnp.where(rest | idle, 0, jnp.exp(z))
     return x / jnp.sum(x), steps
+
+
+def _error(a: Array, x: Array, log_x: Array, gains: Array, temperature: Array, alive: Array) -> Array:
+    """How far the payoffs ``gains`` against the mixture ``x`` may be off; 0 where not alive. ``log_x``: the
+    logarithms of the logit equilibrium at the low ``temperature``."""
+    n, dtype = a.shape[0], a.dtype
+    eps = jnp.finfo(dtype).eps
+
+    def work_out(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        # A loop of one pass costs nothing where no lane of a batch needs it, if the work cannot be moved out of it:
+        # so that it cannot, the 0 that is carried is added.
+        warm = jnp.exp(log_x + state[0])
+        mixture = x + state[0]
+        # The mixture is an equilibrium of a game whose payoffs differ by so much, and payoffs are rounded themselves.
+        backward = jnp.max(jnp.where((gains > 0) | (mixture > temperature), jnp.abs(gains), 0)) + 4 * eps
+        # How far the payoffs against a logit equilibrium move for that: it plays every strategy a little, so that a
+        # change of who is played counts.
+        weight = jnp.where(mixture > temperature, mixture, jnp.minimum(warm, temperature))
+        by_x = a * weight[None, :]
+        inverse = jnp.linalg.inv(temperature * jnp.eye(n, dtype=dtype) - by_x)
+        q = jnp.sum(inverse, axis=1)
+        fixed = jnp.matmul(weight, inverse, precision=HIGHEST) / jnp.sum(weight * q)
+        moves = jnp.matmul(by_x, inverse - q[:, None] * fixed[None, :], precision=HIGHEST)
+        condition = jnp.max(jnp.sum(jnp.abs(moves), axis=1))
+        # A strategy that was left out may be one that is hardly played.
+        left_out = jnp.any((mixture == 0) & (warm > temperature))
+        moved = jnp.max(jnp.abs(gains - jnp.matmul(a, warm, precision=HIGHEST)))
+        return backward * condition + jnp.where(left_out, moved, 0), jnp.asarray(False)
+
+    return jax.lax.while_loop(lambda state: state[1], work_out, (jnp.zeros((), dtype), alive))[0]
