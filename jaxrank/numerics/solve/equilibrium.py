@@ -159,7 +159,7 @@ def _error(a: Array, x: Array, log_x: Array, gains: Array, temperature: Array, a
         # change of who is played counts.
         weight = jnp.where(mixture > temperature, mixture, jnp.minimum(warm, temperature))
         by_x = a * weight[None, :]
-        inverse = jnp.linalg.inv(temperature * jnp.eye(n, dtype=dtype) - by_x)
+        inverse = jnp.linalg.inv((temperature + state[0]) * jnp.eye(n, dtype=dtype) - by_x)
         q = jnp.sum(inverse, axis=1)
         fixed = jnp.matmul(weight, inverse, precision=HIGHEST) / jnp.sum(weight * q)
         moves = jnp.matmul(by_x, inverse - q[:, None] * fixed[None, :], precision=HIGHEST)
