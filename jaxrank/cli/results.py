@@ -28,8 +28,11 @@ def result_table(result: Any, level: float, rule: str = "competition") -> Table:
     return Table.of(frame, f"{result.method}{described}", bars, result._record())
 
 
-def say_notes(result: Any) -> None:
-    """What the fit has to say beyond the notes of the data, and where intervals come from if it has none."""
+def say_notes(result: Any, level: float) -> None:
+    """What its intervals are about, what the fit has to say beyond the notes of the data, and where intervals come from
+    if it has none."""
+    if result.has_interval:
+        say(f"{result.method}: intervals {result.interval(level).words}")
     for note in result.notes[len(result.data.notes) :]:
         say(f"note: {note}")
     if not result.has_interval:

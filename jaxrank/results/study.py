@@ -166,12 +166,16 @@ class Study(RankedModels):
             columns["rank_lower"], columns["rank_upper"] = self.rank_intervals(level)
         return self._table({**columns, "p_best": self.p_best})
 
-    def _foot(self, level: float = 0.95) -> list[str]:
+    def words(self, level: float = 0.95) -> list[str]:
+        """What the intervals at ``level`` and p_best are about, a line each."""
         ranks = self.rank_intervals(level).words
         scores = self.interval(level).words if self._half_finite else "none, as too few replicates are finite"
         lines = [f"intervals: {ranks}"] if scores == ranks else [f"intervals of scores: {scores}", f"of ranks: {ranks}"]
-        lines.append("p_best: share of replicates, no confidence that a model leads; jaxrank.tiers has one")
-        return lines + [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
+        return [*lines, "p_best: share of replicates, no confidence that a model leads; jaxrank.tiers has one"]
+
+    def _foot(self, level: float = 0.95) -> list[str]:
+        ended = [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
+        return [*self.words(level), *ended]
 
     def _record(self) -> dict[str, Any]:
         record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)

@@ -91,6 +91,8 @@ def bootstrap(
     _table(rep, level).emit(output)
     if save is not None and isinstance(rep, Replicates):
         rep.save(save)
+    for line in rep.words(level):
+        say(line)
     for status, n in rep.status_counts().items():
         if status != Status.CONVERGED:
             say(f"note: {n} of {rep.n_replicates} replicates: {status}")

@@ -20,7 +20,7 @@ def demo(method: Method = None, level: Level = 0.95, output: Output = None) -> N
     data = read_data(["misguided_attention"])
     result = fit_quietly(data, chosen_method(method, data))
     result_table(result, level).emit(output)
-    say_notes(result)
+    say_notes(result, level)
 
 
 COMMANDS = (demo,)

@@ -40,7 +40,7 @@ def fit(
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
     result_table(result, level, ranks).emit(output)
-    say_notes(result)
+    say_notes(result, level)
 
 
 COMMANDS = (fit,)
