@@ -39,6 +39,9 @@ NOISE = {
     "davidson_luce_map@D3": "tie exactly",
 }
 
+# Cases in which ours ties what lies within its Monte Carlo error: phrase.
+DRAWN = {"bayesian_mcmc@D3": "other neighbours tie within three Monte"}
+
 # Cases in which scorio raises; what ours ends with. Where that is a ranking or another failure: phrase.
 REFUSED = {
     "bradley_terry@D1": (Status.NO_FINITE_OPTIMUM, None),
@@ -144,7 +147,7 @@ def departs(entry: str) -> str:
 def test_every_case_of_the_file_is_here():
     assert sorted(c["name"] for c in golden("scorio_rank")["cases"]) == sorted(CASES)
     assert sorted(c["name"] for c in golden("scorio_rank")["option_cases"]) == sorted([*OPTIONS, *NO_OPTION])
-    assert {*SETTINGS, *NOISE, *REFUSED} <= set(CASES)
+    assert {*SETTINGS, *NOISE, *DRAWN, *REFUSED} <= set(CASES)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +175,13 @@ def test_ranking(name):
         assert not same
         assert NOISE[name] in departs(entry)
         assert_differs_by_noise(result.ranks, scores)
+    elif name in DRAWN:
+        assert not same
+        assert DRAWN[name] in departs(entry)
+        below = np.diff(scores[np.argsort(result.ranks, kind="stable")])
+        gap = np.diff(np.sort(result.ranks))
+        assert np.all(below[gap > 0] < 0)  # the order of scorio, but for the tie
+        assert np.all(np.abs(below[gap == 0]) < 0.05)
     else:
         assert same, (result.ranks, ranking)
         assert result.status == Status.CONVERGED

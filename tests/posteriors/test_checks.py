@@ -292,9 +292,9 @@ def test_command_line_writes_netcdf(tmp_path):
     rows = ["model,question,trial,score"]
     rows += [f"m{m},q{q},{t},{s}" for (m, q, t), s in np.ndenumerate(tensor())]
     data.write_text("\n".join(rows) + "\n")
-    command = [sys.executable, "-m", "jaxrank", "posterior", str(data), "--model", "rasch", "--warmup", "30"]
+    command = [sys.executable, "-m", "jaxrank", "posterior", str(data), "-m", "rasch", "--warmup", "30"]
     ran = subprocess.run(
-        [*command, "--samples", "40", "-o", str(out)], capture_output=True, text=True, cwd=ROOT, timeout=300
+        [*command, "--samples", "40", "--save", str(out)], capture_output=True, text=True, cwd=ROOT, timeout=300
     )
     assert ran.returncode == 0, ran.stderr
     assert "caution:" in ran.stderr and "status" in ran.stdout.splitlines()[0]

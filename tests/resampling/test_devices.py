@@ -31,10 +31,12 @@ def environment(devices: int) -> dict[str, str]:
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONPATH": str(ROOT)}
 
 
-def start(folder: Path, method: str, chunks: tuple[int, ...], *extra: str, devices: int = 1) -> subprocess.Popen:
+def start(
+    folder: Path, method: str, chunks: tuple[int, ...], *extra: str, devices: int = 1, n: int = N_REPLICATES
+) -> subprocess.Popen:
     folder.mkdir(exist_ok=True)
     sizes = ",".join(map(str, chunks))
-    command = [sys.executable, str(WORKER), str(folder), str(N_REPLICATES), sizes, method, *(extra or ("-",))]
+    command = [sys.executable, str(WORKER), str(folder), str(n), sizes, method, *(extra or ("-",))]
     return subprocess.Popen(
         command, env=environment(devices), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -96,11 +98,11 @@ def test_two_hosts_give_the_same_bits(devices: int, method: str, tmp_path: Path)
 
 @pytest.mark.slow
 def test_killed_three_times_and_resumed_gives_the_same_bits(tmp_path: Path) -> None:
-    method, disk = "bradley_terry_davidson", tmp_path / "disk"
+    method, disk, n = "bradley_terry_davidson", tmp_path / "disk", 10 * N_REPLICATES
     kills = 0
     for _ in range(3):
         before = len(finished(disk))
-        process = start(tmp_path, method, (128,), str(disk))
+        process = start(tmp_path, method, (128,), str(disk), n=n)
         deadline = time.monotonic() + 120
         while len(finished(disk)) < before + 4 and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -111,8 +113,9 @@ def test_killed_three_times_and_resumed_gives_the_same_bits(tmp_path: Path) -> N
     assert kills == 3, "the study ended before it could be killed"
     before = {path: path.stat().st_mtime_ns for path in finished(disk)}
     assert len(before) >= 12
-    finish(start(tmp_path, method, (128,), str(disk)))
-    assert_same(load(tmp_path, method, 128), reference(method))
+    finish(start(tmp_path, method, (128,), str(disk), n=n))
+    finish(start(tmp_path, method, (WHOLE,), n=n))
+    assert_same(load(tmp_path, method, 128), load(tmp_path, method, WHOLE))
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in before.items()), "finished chunks were run again"
 
 

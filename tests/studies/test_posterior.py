@@ -167,7 +167,8 @@ def test_case_K08_hierarchical_model():
 @pytest.mark.parametrize("model", [name for name in MODELS if "rankings" not in name])
 def test_every_model_has_a_posterior(model):
     R = np.random.default_rng(4).random((4, 10, 4)) < np.array([0.8, 0.6, 0.5, 0.3])[:, None, None]
-    post = jr.posterior(R, model, n_warmup=500, n_samples=2000)
+    accept = 0.99 if model == "rasch_3pl" else None  # so little data leave its posterior with narrow corners
+    post = jr.posterior(R, model, n_warmup=500, n_samples=2000, target_accept=accept)
     assert not post.chain_problems
     assert post.ranks[0] == 1 and post.ranks[3] == 4
     assert np.abs(post.theta.sum(axis=1)).max() < 1e-8
@@ -176,10 +177,10 @@ def test_every_model_has_a_posterior(model):
 @pytest.mark.slow
 def test_rankings_have_posteriors():
     orders = [[0, 1, 2, 3], [1, 0, 3, 2], [0, 2, 1, 3], [0, 1, 3, 2], [3, 0, 1, 2]] * 3
-    strict = jr.posterior(jr.Rankings(orders), "plackett_luce_rankings", n_warmup=400, n_samples=400)
+    strict = jr.posterior(jr.Rankings(orders), "plackett_luce_rankings", n_warmup=500, n_samples=1500)
     mode = jr.fit(jr.Rankings(orders), "plackett_luce_rankings_map", max_tied=1, dtype="float64")
     assert np.abs(strict.scores - mode.scores).max() < 0.15
-    tied = jr.posterior(jr.Rankings([*orders, [0, [1, 2], 3]]), "plackett_luce_rankings", n_warmup=400, n_samples=400)
+    tied = jr.posterior(jr.Rankings([*orders, [0, [1, 2], 3]]), "plackett_luce_rankings", n_warmup=500, n_samples=1500)
     assert tied.ranks[0] == 1
     assert "log_delta" in tied.draws and "log_delta" not in strict.draws
 
