@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.optimize import linprog
-from scipy.sparse import block_diag
+from scipy.sparse import csr_array
 
 # Rows a with a.d >= 0 for every direction d in which the likelihood does not fall, the directions that mean nothing
 # (a common shift, parameters that the data do not hold), and the number of parameters.
@@ -25,7 +26,9 @@ def have_optimum(cones: list[Cone]) -> list[bool]:
     and then the rows must span all that has a meaning.
     """
     tables = [np.array(rows).reshape(-1, n) for rows, _, n in cones]
-    matrix = block_diag([-t if len(t) else np.zeros((1, n)) for t, (_, _, n) in zip(tables, cones, strict=True)], "csr")
+    matrix = csr_array(
+        block_diag(*(-t if len(t) else np.zeros((1, n)) for t, (_, _, n) in zip(tables, cones, strict=True)))
+    )
     width = [n for *_, n in cones]
     gain = np.concatenate([t.sum(axis=0) for t in tables])
     found = linprog(-gain, matrix, np.zeros(matrix.shape[0]), bounds=(-1, 1), method="highs")

@@ -60,6 +60,7 @@ class RaschMarginal(Ranker, HasStandardErrors):
     """
 
     statistic: ClassVar[type] = Counts
+    double: ClassVar[bool] = True
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
@@ -94,6 +95,7 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
     """
 
     statistic: ClassVar[type] = Counts
+    double: ClassVar[bool] = True
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
@@ -128,6 +130,7 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     """
 
     statistic: ClassVar[type] = Counts
+    double: ClassVar[bool] = True
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(21), Quadrature)

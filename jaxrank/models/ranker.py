@@ -30,6 +30,8 @@ class Ranker(eqx.Module):
     **fractional**: True where fractional (Dirichlet) weights make sense.
     **stochastic**: True where it draws random numbers and needs ``key``.
     **kinds**: the kinds of data it reads, where these are fewer than its statistic can be made from.
+    **double**: True where float32 leaves too few digits of a score to tell ordinary models apart, so that a single fit
+    runs in float64 on a CPU.
     **gaps**: what questions without results do to a model's score, half a sentence for notes.
 
     Options are fields made by `jaxrank.models.options`: numbers are arrays, which a sweep does not compile again;
@@ -42,6 +44,7 @@ class Ranker(eqx.Module):
     fractional: ClassVar[bool] = True
     stochastic: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...] | None] = None
+    double: ClassVar[bool] = False
     gaps: ClassVar[str] = "each model is ranked by the questions that it has"
 
     def __check_init__(self) -> None:

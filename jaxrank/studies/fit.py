@@ -66,7 +66,7 @@ def fit(
     **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
     **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.
     **dtype**: "float32" or "float64"; the default follows JAX's configuration, and on a CPU is float64 for more than
-    65,536 results, whose means can differ by less than float32 tells apart.
+    65,536 results, whose means can differ by less than float32 tells apart, and for marginal item response models.
     **seed**: integer or JAX key, for methods that draw random numbers.
     **on_failure**: "raise" an error where the method did not converge or has no finite optimum, or "return" the
     result with its status.
@@ -86,7 +86,7 @@ def fit(
     method = default_method(data, R0) if method is None else method
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)
-    with precision(digits(data, dtype)):
+    with precision(digits(data, dtype, double=ranker.double)):
         stat, key = read_statistic(ranker, data, pairing), as_key(seed)
         raw = run(ranker, stat, key if ranker.stochastic else None)
         raw = ranker.settle(stat, raw) if isinstance(ranker, Settles) else raw
@@ -98,11 +98,12 @@ def fit(
     return result
 
 
-def digits(data: Data, dtype: str | None) -> str | None:
-    """The precision of a single fit: as asked, else float64 on a CPU for more results than float32 can tell apart."""
+def digits(data: Data, dtype: str | None, double: bool = False) -> str | None:
+    """The precision of a single fit: as asked, else float64 on a CPU for more results than float32 can tell apart, and
+    for methods that need it (``double``)."""
     if dtype is not None or jax.default_backend() != "cpu":
         return dtype
-    return "float64" if data.n_results > _SINGLE else None
+    return "float64" if double or data.n_results > _SINGLE else None
 
 
 def raise_failure(result: Result) -> None:

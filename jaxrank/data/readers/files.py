@@ -70,7 +70,7 @@ class Stream(io.RawIOBase):
         return n
 
     def close(self) -> None:
-        if not self.closed:
+        if not self.closed and hasattr(self, "_file"):  # a file that could not be opened has nothing to close
             self._file.close()
         super().close()
 
