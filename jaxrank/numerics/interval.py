@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ class Interval:
 def percent(level: float) -> str:
     """0.95 as "95 %", 0.999 as "99.9 %"."""
     return f"{100 * level:.6g} %"
+
+
+def normal_quantile(level: Any) -> float:
+    """How many standard deviations a normal value keeps within, to both sides, with probability ``level``."""
+    return NormalDist().inv_cdf(0.5 + check_level(level) / 2)
 
 
 def check_level(level: Any) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxrank.numerics.interval import check_level
+from jaxrank.numerics.interval import check_level, normal_quantile
 
 
 class Ends(NamedTuple):
@@ -24,7 +23,7 @@ def wilson(share: np.ndarray, size: np.ndarray, level: float) -> Ends:
 
     Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference".
     """
-    z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+    z = normal_quantile(level)
     share, size = np.clip(share, 0.0, 1.0), np.asarray(size, float)  # a mean of ones can end beyond 1 by rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = z**2 / (size + z**2)
@@ -48,7 +47,7 @@ def effective_size(
     normal quantile to that of Student's t, and is at most all ``trials``. None where every trial is a cluster of its
     own: of questions of unlike rates that are held fixed the trials count for more than so many of one rate.
     """
-    z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
+    z = normal_quantile(level)
     fallback = trials if clusters is None else clusters
     share = np.clip(share, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -29,7 +28,7 @@ from jaxrank.models.ranker import (
     Ranker,
 )
 from jaxrank.numerics.contributions import Contributions
-from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.interval import Interval, check_level, normal_quantile
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
 from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
@@ -207,7 +206,7 @@ class Result(RankedModels):
         own = "trials" if self._credible else "questions" if self.contributions is not None else None
         if unit is not None and unit != own:
             self._refuse(unit, own)
-        quantile = NormalDist().inv_cdf(0.5 + level / 2)
+        quantile = normal_quantile(level)
         if own == "questions" and self.contributions is not None:
             quantile = self.contributions.student(level)
         ends = self.scores - quantile * self.standard_errors, self.scores + quantile * self.standard_errors
@@ -259,7 +258,7 @@ class Result(RankedModels):
             several = self.contributions
             reach = (several.reach(level) if simultaneous else several.student(level)) * spread
             return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {all_at_once}", "questions")
-        quantile = self._simultaneous_reach(level) if simultaneous else NormalDist().inv_cdf(0.5 + level / 2)
+        quantile = self._simultaneous_reach(level) if simultaneous else normal_quantile(level)
         return Interval(gap - quantile * spread, gap + quantile * spread, level, f"normal, {all_at_once}")
 
     def _simultaneous_reach(self, level: float) -> float:

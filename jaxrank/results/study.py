@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from jaxrank.data.accepted import Seed
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.models.ranker import HasInterval
 from jaxrank.numerics.contributions import Contributions
-from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.numerics.interval import Interval, check_level, normal_quantile
 from jaxrank.numerics.proportion import student
 from jaxrank.numerics.separation import Superiority, rank_ends, shares_above
 from jaxrank.numerics.status import Status
@@ -110,7 +109,7 @@ class Study(RankedModels):
             return own
         self._need_finite(2, 0.5)
         n = int(self.tally.finite)
-        reach = self._wider(level) * NormalDist().inv_cdf(0.5 + level / 2) * self.sd
+        reach = self._wider(level) * normal_quantile(level) * self.sd
         ends = self.estimate.within((self.scores - reach, self.scores + reach))
         return Interval(*ends, level, "sd of replicates", self.unit, n, self.n_replicates - n)
 
@@ -140,7 +139,7 @@ class Study(RankedModels):
         if shrink <= 0:
             return float("nan")
         t = float(student(np.asarray(degrees), level))
-        return t / NormalDist().inv_cdf(0.5 + level / 2) / shrink**0.5
+        return t / normal_quantile(level) / shrink**0.5
 
     @property
     def _by_question(self) -> Contributions | None:
