@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,10 +27,13 @@ class Comparisons(Counted):
 
     ``Comparisons(a, b, outcome, count=None, models=None)``: ``a`` and ``b`` are names or indices, one battle a row;
     ``outcome`` is 1 where a won, 0 where b won, 0.5 for a tie, or the words "a", "b", "tie" (also "model_a",
-    "left", ...); ``count`` repeats a row (a positive number, 1 by default).
+    "left", ...); ``count`` repeats a row (a positive number, 1 by default). ``columns`` is what else is known of each
+    battle, a list of E values a name: numbers (NaN where absent), or texts (None where absent). Usual names are
+    "question", "voter", "category", "time", "weight", "grade" (-C..C, above 0 where a was better) and pairs such as
+    "length_a", "length_b".
 
     **a, b**: int32 (E,) indices into ``models``. **outcome**: int8 (E,), 0 a won, 1 b won, 2 tie.
-    **count**: float64 (E,).
+    **count**: float64 (E,).  **columns**: arrays (E,) by name, float64 or objects.
 
     Raises `DataError` for unequal lengths, unknown outcomes (with the row), a model against itself, negative counts.
 
@@ -48,6 +52,7 @@ class Comparisons(Counted):
     count: np.ndarray
     models: tuple[str, ...]
     notes: tuple[str, ...]
+    columns: Mapping[str, np.ndarray]
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class Comparisons(Counted):
         count: Any = None,
         models: Sequence[Any] | None = None,
         *,
+        columns: Mapping[str, Any] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         try:
@@ -76,7 +82,7 @@ class Comparisons(Counted):
         own = np.flatnonzero(a == b)
         if len(own):
             raise DataError(f"row {own[0]}: {names[a[own[0]]]!r} is compared with itself ({len(own)} such rows)")
-        self._set(a, b, _outcomes(outcome), count, names, notes)
+        self._set(a, b, _outcomes(outcome), count, names, notes, _columns(columns, len(a)))
 
     @classmethod
     def from_matrix(cls, wins: Any, ties: Any = None, *, models: Sequence[Any] | None = None) -> Comparisons:
@@ -99,7 +105,7 @@ class Comparisons(Counted):
         outcome = np.concatenate([np.full(len(i), A_WINS), np.full(len(p), TIE)])
         return cls._made(first, second, outcome, np.concatenate([w[i, j], t[p, q]]), names, ())
 
-    def _set(self, a, b, outcome, count, models, notes) -> None:
+    def _set(self, a, b, outcome, count, models, notes, columns=MappingProxyType({})) -> None:
         for name, values, dtype in (
             ("a", a, np.int32),
             ("b", b, np.int32),
@@ -109,6 +115,7 @@ class Comparisons(Counted):
             object.__setattr__(self, name, frozen(values, dtype))
         object.__setattr__(self, "models", tuple(models))
         object.__setattr__(self, "notes", as_notes(notes))
+        object.__setattr__(self, "columns", MappingProxyType({k: frozen(v) for k, v in columns.items()}))
 
     @classmethod
     def _made(cls, *fields: Any) -> Comparisons:
@@ -137,7 +144,8 @@ class Comparisons(Counted):
         return self.events(), rows, rows
 
     def distinct(self) -> Comparisons:
-        """Equal battles merged: winner first, ties with the smaller index first; counts are added."""
+        """Equal battles merged: winner first, ties with the smaller index first; counts are added, and ``columns``,
+        in which they may differ, are left out."""
         swap = (self.outcome == B_WINS) | ((self.outcome == TIE) & (self.a > self.b))
         a, b = np.where(swap, self.b, self.a), np.where(swap, self.a, self.b)
         outcome = np.where(self.outcome == TIE, TIE, A_WINS)
@@ -171,10 +179,13 @@ class Comparisons(Counted):
         left = len(self.a) - len(kept)
         said = (f"{left} of {len(self.a)} rows of battles were left out by select",) if left else ()
         fields = new[self.a[kept]], new[self.b[kept]], self.outcome[kept], self.count[kept]
-        return self._made(*fields, names, (*self.notes, *said))
+        columns = {name: values[kept] for name, values in self.columns.items()}
+        return self._made(*fields, names, (*self.notes, *said), columns)
 
     def _joined(self, other: Comparisons) -> Comparisons:
         models, place = union(self.models, other.models)
+        names = dict.fromkeys([*self.columns, *other.columns])
+        columns = {n: np.concatenate([_filled(part, n, self, other) for part in (self, other)]) for n in names}
         return self._made(
             np.concatenate([self.a, place[other.a]]),
             np.concatenate([self.b, place[other.b]]),
@@ -182,7 +193,23 @@ class Comparisons(Counted):
             np.concatenate([self.count, other.count]),
             models,
             joined_notes(self, other),
+            columns,
         )
+
+    def to_frame(self) -> Any:
+        """One row a battle (pandas): ``model_a``, ``model_b``, ``outcome`` (1 where a won, 0 where b won, 0.5 for a
+        tie), ``count``, and ``columns``; `jaxrank.from_frame` reads it back.
+
+        >>> import jaxrank as jr
+        >>> jr.Comparisons(["x", "x"], ["y", "z"], [1, 0.5]).to_frame()["outcome"].tolist()
+        [1.0, 0.5]
+        """
+        import pandas as pd
+
+        names = np.array(self.models, object)
+        won = np.array([1.0, 0.0, 0.5])[self.outcome]
+        own = {"model_a": names[self.a], "model_b": names[self.b], "outcome": won, "count": self.count}
+        return pd.DataFrame({**own, **{k: v for k, v in self.columns.items() if k not in own}})
 
     @property
     def wins(self) -> np.ndarray:
@@ -258,6 +285,36 @@ def _outcomes(outcome: np.ndarray) -> np.ndarray:
             'it must be 1, 0 or 0.5, or "a", "b" or "tie"'
         )
     return coded.astype(np.int8)
+
+
+def _columns(columns: Any, size: int) -> dict[str, np.ndarray]:
+    """What else is known of each battle: float64 where all values are numbers or absent, else objects."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) and name for name in columns):
+        raise DataError("columns must map names to lists of one value a battle")
+    out = {}
+    for name, given in columns.items():
+        try:
+            values = np.asarray(given)
+        except ValueError:
+            values = np.zeros(0)
+        if values.shape != (size,) or isinstance(given, str | bytes):
+            raise DataError(f"column {name!r} needs one value for each of {size} battles; it has shape {values.shape}")
+        if values.dtype.kind in "biuf":
+            out[name] = values.astype(np.float64)
+        else:
+            texts = values.astype(object)
+            out[name] = np.array([None if v is None or v != v else v for v in texts.tolist()], object)
+    return out
+
+
+def _filled(part: Comparisons, name: str, *parts: Comparisons) -> np.ndarray:
+    """A column of one part; where it has none, absent values of the kind that the other has."""
+    if name in part.columns:
+        return part.columns[name]
+    numbers = all(p.columns[name].dtype.kind == "f" for p in parts if name in p.columns)
+    return np.full(len(part.a), np.nan) if numbers else np.full(len(part.a), None, object)
 
 
 def _nameless(name: Any) -> bool:

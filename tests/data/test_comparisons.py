@@ -91,3 +91,29 @@ def test_battles_that_cannot_be_read(a, b, outcome, options, message):
 def test_totals_that_cannot_be_read(wins, ties, message):
     with pytest.raises(DataError, match=message):
         Comparisons.from_matrix(wins, ties)
+
+
+def test_columns_go_with_their_battles():
+    """What else is known of a battle is kept by ``select`` and ``concat``, and comes back from ``to_frame``."""
+    first = Comparisons(
+        ["x", "y", "z"], ["y", "z", "x"], [1, 0, 0.5], columns={"voter": ["u", None, "v"], "length_a": [3, 4, np.nan]}
+    )
+    assert first.columns["length_a"].dtype == np.float64
+    kept = first.select(models=["y", "z"])
+    assert kept.columns["voter"].tolist() == [None]
+    assert kept.columns["length_a"].tolist() == [4]
+    both = first + Comparisons(["x"], ["y"], [1], columns={"voter": ["w"]})
+    assert both.columns["voter"].tolist() == ["u", None, "v", "w"]
+    np.testing.assert_array_equal(both.columns["length_a"], [3, 4, np.nan, np.nan])
+    frame = both.to_frame()
+    assert list(frame) == ["model_a", "model_b", "outcome", "count", "voter", "length_a"]
+    with pytest.raises(ValueError, match="read-only"):
+        first.columns["length_a"][0] = 1
+
+
+@pytest.mark.parametrize(
+    "columns", [{"voter": ["u"]}, {"voter": "u"}, {3: ["u", "v"]}, ["voter"], {"n": [[1], [2, 3]]}]
+)
+def test_columns_that_do_not_fit_are_refused(columns):
+    with pytest.raises(DataError, match="column"):
+        Comparisons(["x", "y"], ["y", "x"], [1, 0], columns=columns)
