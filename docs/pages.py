@@ -87,6 +87,8 @@ def scorio_call(entry: Entry) -> tuple[str, dict[str, Any]]:
     options = {_SCORIO_OPTIONS.get(k, k): v for k, v in entry.options.items() if k not in _SCORIO_DEFAULTS}
     if options.pop("needs_R0", False):
         options["R0"] = "R0"
+    if "quadrature" in options:
+        options["n_quadrature"] = int(options.pop("quadrature").removeprefix("fixed:"))
     if entry.name == "dynamic_irt_growth":
         options |= {"variant": "growth", "assume_time_axis": True, "score_target": "initial"}
     return _SCORIO.get(entry.name, name), options

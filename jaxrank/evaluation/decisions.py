@@ -40,24 +40,34 @@ def ranking_confidence(mu: npt.ArrayLike, sigma: npt.ArrayLike) -> Float[Array, 
 
 
 def rank_with_intervals(
-    mu: npt.ArrayLike, sigma: npt.ArrayLike, *, level: float = 0.95, ties: Literal["leader", "adjacent"] = "leader"
+    mu: npt.ArrayLike,
+    sigma: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    ties: Literal["leader", "adjacent"] = "leader",
+    method: Literal["competition", "dense"] = "competition",
 ) -> Int[Array, "*batch models"]:
-    """Competition ranks (1 is best) in which models that are not separated share a rank.
+    """Ranks (1 is best) in which models that are not separated share a rank.
 
     Two models are separated where |mu - mu'| / sqrt(sigma^2 + sigma'^2) >= Phi^-1(level), one-sided.
     **mu**, **sigma**: (..., L) posterior means and standard deviations.  **level**: one-sided
     confidence, in [0.5, 1).
     **ties**: "leader": a group is everything down from its best member until the first model that is separated from
-    that member. "adjacent" (as published): neighbours in the order that are not separated are in one group, which can
-    chain models that are far apart into one rank. A model whose score or deviation is NaN has rank 0, none.
+    that member. "adjacent": neighbours in the order that are not separated are in one group, which can chain models
+    that are far apart into one rank.  **method**: "competition" (1 1 3), one more than the models above the group, or
+    "dense" (1 1 2), one more than the groups above it. A model whose score or deviation is NaN has rank 0, none.
+    The text of the source, section 2.7.1, says "adjacent"; its tables 1 and 2 are printed with "leader" and "dense".
     One pair is looked at at a time, by the deviations given: among many equal models some pair is separated far more
     often than 1 - level. `jaxrank.tiers` holds for all at once.
 
     >>> from jaxrank import evaluation
     >>> evaluation.rank_with_intervals([0.8, 0.7, 0.5], [0.05, 0.05, 0.05]).tolist()
     [1, 1, 3]
+
+    Source: Hariri et al. (2026), "Don't Pass@k".
     """
     check_choice("ties", ties, ("leader", "adjacent"))
+    check_choice("method", method, ("competition", "dense"))
     mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
     unknown = jnp.isnan(mu) | jnp.isnan(sigma)
     mu = jnp.where(unknown, -jnp.inf, mu)  # last in the order, and without a rank
@@ -75,6 +85,9 @@ def rank_with_intervals(
     first = jnp.zeros(mu.shape[:-1], jnp.int32)
     _, ranks = jax.lax.scan(place, first, jnp.arange(mu.shape[-1], dtype=jnp.int32))
     ranks = jnp.moveaxis(ranks, 0, -1)
+    if method == "dense":
+        begins = ranks == jnp.arange(1, mu.shape[-1] + 1)
+        ranks = jnp.cumsum(begins, axis=-1, dtype=jnp.int32)
     return jnp.where(unknown, 0, jnp.take_along_axis(ranks, jnp.argsort(order, axis=-1), axis=-1))
 
 

@@ -57,7 +57,7 @@ SPOKEN = {
     r"pass_(at_)?\d+|pass_k": ("pass_at_k",),
     r"pass_hat_\d+": ("pass_hat_k",),
     "bayes_n|bayes_at_n|default": ("bayes",),
-    "irt|1pl": ("rasch_map", "rasch_mml"),
+    "irt|1pl": ("rasch_map", "mml_rasch"),
     "2pl": ("rasch_2pl_map", "mml_2pl"),
     "3pl": ("mml_3pl",),
     "pl": ("plackett_luce", "plackett_luce_map"),

@@ -15,7 +15,7 @@ from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.options import count, flag, number, part
-from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, Explains, Ranker
 from jaxrank.numerics.status import Status
 
@@ -45,7 +45,7 @@ class TwoParameter(Ranker, Explains):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     slope_penalty: Any = number(0.01, above=0)
     n_starts: int = count(3, 1, 4)
     details: bool = flag(False)
@@ -78,7 +78,7 @@ class ThreeParameter(Ranker, Explains):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     slope_penalty: Any = number(0.01, above=0)
     guessing: Any = number(None, above=0, below=1)
     guessing_penalty: Any = number(0.1, 0)

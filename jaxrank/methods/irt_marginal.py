@@ -23,7 +23,7 @@ from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import check_number, count, flag, number, part
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
-from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
+from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, Quadrature
 
 
 def _normal(default: Any) -> Any:
@@ -43,11 +43,11 @@ class RaschMarginal(Ranker, HasStandardErrors):
     **Reads** counts of binary outcomes. A question drawn twice counts twice.
     **Scores** posterior mean (EAP) of theta, or with ``quantile`` q the q-quantile of its posterior, in log-odds; not
     centred: the prior N(0, 1) fixes the place. With complete data the order is that of the total scores, ties included.
-    **Fields** ``quadrature``: `AdaptiveGaussHermite` (default, 11 nodes) or `GaussHermite` (21 nodes is the published
-    setting), from `jaxrank.numerics.solve.quadrature`. Fixed nodes tie models: with many trials each posterior is
-    narrower than the gap between nodes (0.68) and collapses onto one, so that models between the same two nodes get
-    nearly or exactly the same score, and a quantile is always one of the nodes.  ``quantile``: None (default) or a
-    number in (0, 1).
+    **Fields** ``quadrature``: "adaptive:11" (default), 11 nodes at each model's posterior, or "fixed:21", the same 21
+    for all, which is the published setting and that of the identifiers rasch_mml and rasch_mml_credible. Fixed nodes
+    tie models: with many trials each posterior is narrower than the gap between nodes (0.68) and collapses onto one, so
+    that models between the same two nodes get nearly or exactly the same score, and a quantile is always one of the
+    nodes; mml_rasch and mml_rasch_credible have adaptive ones.  ``quantile``: None (default) or a number in (0, 1).
     ``details``: True adds standard errors of the difficulties and item fit.  ``max_steps``: default 200.
     **Params** ``difficulty`` (M,), ``sd`` (L,) posterior standard deviations, ``log_likelihood`` (marginal, no binomial
     coefficients), ``aic``, ``bic`` (sample size L); with ``details`` ``difficulty_se``, ``infit``, ``outfit`` (at the
@@ -63,7 +63,7 @@ class RaschMarginal(Ranker, HasStandardErrors):
     double: ClassVar[bool] = True
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature, QUADRATURES)
     quantile: Any = number(None, above=0, below=1)
     details: bool = flag(False)
     max_steps: int = count(200)
@@ -98,7 +98,7 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
     double: ClassVar[bool] = True
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature, QUADRATURES)
     quantile: Any = number(None, above=0, below=1)
     slope_prior: Any = _normal((0.0, 1.0))
     intercept_prior: Any = _normal(None)
@@ -133,7 +133,7 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     double: ClassVar[bool] = True
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    quadrature: Quadrature = part(AdaptiveGaussHermite(21), Quadrature)
+    quadrature: Quadrature = part(AdaptiveGaussHermite(21), Quadrature, QUADRATURES)
     quantile: Any = number(None, above=0, below=1)
     slope_prior: Any = _normal((0.0, 1.0))
     intercept_prior: Any = _normal(None)
@@ -208,9 +208,19 @@ def _details(model: MarginalModel, covariance: Array, d: Array, a: Array, c: Arr
     return out
 
 
+_PUBLISHED = {"quadrature": "fixed:21"}
+
 ENTRIES = (
-    Entry("rasch_mml", RaschMarginal, source="bockaitkin1981", published=True),
-    Entry("rasch_mml_credible", RaschMarginal, source="bockaitkin1981", options={"quantile": 0.05}, published=True),
+    Entry("mml_rasch", RaschMarginal, source="bockaitkin1981"),
+    Entry("mml_rasch_credible", RaschMarginal, source="bockaitkin1981", options={"quantile": 0.05}),
+    Entry("rasch_mml", RaschMarginal, source="bockaitkin1981", options=_PUBLISHED, published=True),
+    Entry(
+        "rasch_mml_credible",
+        RaschMarginal,
+        source="bockaitkin1981",
+        options={**_PUBLISHED, "quantile": 0.05},
+        published=True,
+    ),
     Entry("mml_2pl", TwoParameterMarginal, source="bockaitkin1981"),
     Entry("mml_3pl", ThreeParameterMarginal, source="bockaitkin1981"),
 )

@@ -30,7 +30,8 @@ class KemenyYoung(Ranker):
     their places.
     **Scores** minus the level of the model in that relation (longest chain from the top); 0 at the top.
     **Fields** ``tie_policy``: "half" (default) counts half of the tied questions for both directions, "ignore" does
-    not; only ``agreement`` differs. ``time_limit``: seconds for one fit, 60 by default, None for no limit.
+    not; only ``agreement`` differs. ``time_limit``: seconds for one fit, 60 by default, None for no limit
+    (as published, and as the identifiers kemeny_young_tie_half and kemeny_young_tie_ignore have it).
     **Status** host limit where the optimum, or what its orders share, was not proven in time or a component of more
     than 700 models cannot be written down: scores are NaN, ``gap`` says what is open. Schulze and ranked pairs are
     the orders to fall back to. Undefined where a model has no observed question
@@ -122,7 +123,7 @@ ENTRIES = (
             f"kemeny_young_tie_{policy}",
             KemenyYoung,
             source="kemeny1959",
-            options={"tie_policy": policy},
+            options={"tie_policy": policy, "time_limit": None},
             published=True,
         )
         for policy in TIE_POLICIES

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from jaxrank.data.statistics import Events
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
-from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, HasCovariance, LeavesUnread, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import (
@@ -23,6 +23,7 @@ from jaxrank.models.setwise.fit import (
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solver
+from jaxrank.numerics.solvers import SOLVERS
 
 
 class BradleyTerryLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
@@ -47,8 +48,8 @@ class BradleyTerryLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
 
     statistic: ClassVar[type] = Events
     binary: ClassVar[bool] = True
-    prior: Prior = part(Flat(), Prior, as_prior)
-    solver: Solver = part(Newton(), Solver)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     def problem(self, stat: Events) -> tuple[LuceLikelihood, Choices]:
         return LuceLikelihood(), choices(stat.outcomes, stat.weights)
@@ -91,9 +92,9 @@ class DavidsonLuce(Ranker, HasCovariance, SetwiseModel, LeavesUnread):
 
     statistic: ClassVar[type] = Events
     binary: ClassVar[bool] = True
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     max_tied: int | None = count(None)
-    solver: Solver = part(Newton(), Solver)
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     def problem(self, stat: Events) -> tuple[DavidsonLuceLikelihood, SetTotals]:
         n_orders = self._orders(stat)

@@ -14,10 +14,11 @@ from jaxrank.models.options import choice, number, part
 from jaxrank.models.pairs.fit import SEPARATION, PairedModel, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 from jaxrank.models.pairs.unread import unread_pairs
-from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import ChecksData, Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solver
+from jaxrank.numerics.solvers import SOLVERS
 
 
 class BradleyTerry(Ranker, PairedModel, LeavesUnread):
@@ -41,11 +42,11 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     """
 
     statistic: ClassVar[type] = Pairs
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     ties: str = choice("drop", ("drop", "half"))
     pseudo: Any = number(None, 0)
     separation: str = choice("raise", SEPARATION)
-    solver: Solver = part(Newton(), Solver)
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -83,9 +84,9 @@ class Davidson(Ranker, PairedModel):
     """
 
     statistic: ClassVar[type] = Pairs
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     separation: str = choice("raise", SEPARATION)
-    solver: Solver = part(Newton(), Solver)
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     @property
     def likelihood(self) -> DavidsonLikelihood:
@@ -114,9 +115,9 @@ class RaoKupper(Ranker, PairedModel, ChecksData):
 
     statistic: ClassVar[type] = Pairs
     tie_strength: Any = number(1.1, 1, optional=True)
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     separation: str = choice("raise", SEPARATION)
-    solver: Solver = part(Newton(), Solver)
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     @property
     def likelihood(self) -> RaoKupperLikelihood:

@@ -14,11 +14,12 @@ from jaxrank.models.options import choice, part
 from jaxrank.models.pairs.fit import SEPARATION, PairedModel, Support, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.models.pairs.unread import unread_pairs
-from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
+from jaxrank.numerics.solvers import SOLVERS
 
 
 class PlackettLuce(Ranker, PairedModel, LeavesUnread):
@@ -39,11 +40,11 @@ class PlackettLuce(Ranker, PairedModel, LeavesUnread):
     """
 
     statistic: ClassVar[type] = Pairs
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     separation: str = choice("raise", SEPARATION)
     update: str = choice("newman", ("newman", "hunter"))
-    mm: FixedPoint = part(FixedPoint(), FixedPoint)
-    solver: Solver = part(Newton(), Solver)
+    mm: FixedPoint = part(FixedPoint(), FixedPoint, {"fixed-point": FixedPoint})
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:

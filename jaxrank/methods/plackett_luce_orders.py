@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxrank.data.order_statistic import Orders
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
-from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, HasCovariance, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import (
@@ -22,6 +22,7 @@ from jaxrank.models.setwise.fit import (
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solver
+from jaxrank.numerics.solvers import SOLVERS
 
 
 class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
@@ -46,9 +47,9 @@ class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
 
     statistic: ClassVar[type] = Orders
     whole: ClassVar[bool] = True
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     max_tied: int | None = count(None)
-    solver: Solver = part(Newton(), Solver)
+    solver: Solver = part(Newton(), Solver, SOLVERS)
 
     def problem(self, stat: Orders) -> tuple[LuceLikelihood, Choices] | tuple[DavidsonLuceLikelihood, SetTotals]:
         n_orders = self._orders(stat)

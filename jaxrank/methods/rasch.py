@@ -15,7 +15,7 @@ from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.rasch import fit_rasch, item_fit, rasch_log_likelihood, rasch_standard_errors
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.options import count, flag, part
-from jaxrank.models.priors import Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, Explains, HasStandardErrors, Ranker
 from jaxrank.numerics.status import Status
 
@@ -44,7 +44,7 @@ class Rasch(Ranker, HasStandardErrors, Explains):
     statistic: ClassVar[type] = Counts
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
-    prior: Prior = part(Flat(), Prior, as_prior)
+    prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     centred: bool = flag(True)
     details: bool = flag(False)
     max_steps: int = count(100)
@@ -80,7 +80,7 @@ class Rasch(Ranker, HasStandardErrors, Explains):
         return rasch_standard_errors(table, self.prior, fit.scores, b, self._is_centred)[0]
 
     def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
-        return explain_separation(stat, fit, models, questions, "use rasch_map, rasch_mml, or a prior")
+        return explain_separation(stat, fit, models, questions, "use rasch_map, mml_rasch, or a prior")
 
     @property
     def _is_centred(self) -> bool:

@@ -91,15 +91,69 @@ def flag(default: bool) -> Any:
     return _static(default, check_flag)
 
 
-def part(default: Any, kind: type, converter: Callable[[Any], Any] | None = None) -> Any:
-    """A field for an object, a solver or a prior, of one class."""
+def part(
+    default: Any, kind: type, words: Mapping[str, Callable[..., Any]], converter: Callable[[Any], Any] | None = None
+) -> Any:
+    """A field for an object of one class: a solver, a prior, a quadrature.
+
+    **words**: the makers by the words that may stand for them, as in "fixed:21" (`from_words`).  **converter**: what
+    else makes such an object.
+    """
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                return from_words(value, words)
+            except OptionError:
+                return value  # the check knows the name of the option
+        return value if converter is None else converter(value)
 
     def checked(name: str, value: Any) -> None:
+        if isinstance(value, str):
+            try:
+                from_words(value, words)
+            except OptionError as error:
+                raise OptionError(f"{name}={shown(value)}: {error}") from None
         if not isinstance(value, kind):
             raise OptionError(f"{name}={shown(value)}; it must be a {kind.__name__} of {kind.__module__}")
 
-    more: dict[str, Any] = {} if converter is None else {"converter": converter}
-    return eqx.field(default=default, metadata={"check": checked}, **more)
+    return eqx.field(default=default, converter=convert, metadata={"check": checked, "words": words})
+
+
+def from_words(text: str, words: Mapping[str, Callable[..., Any]]) -> Any:
+    """The object that a text names: a word, and after colons its numbers in their order or by name.
+
+    "newton", "fixed:21", "gaussian:mean=0:var=2". `OptionError` lists the words, or says which number is wrong.
+    """
+    word, *numbers = (piece.strip() for piece in text.split(":"))
+    make = words.get(word.lower())
+    if make is None:
+        raise OptionError(f"it must be one of the words {', '.join(words)}, with options after colons")
+    names = _number_names(make)
+    given: dict[str, Any] = {}
+    for place, piece in enumerate(numbers):
+        name, equals, value = piece.rpartition("=")
+        name = name.strip() if equals else names[place] if place < len(names) else ""
+        if name not in names or name in given:
+            raise OptionError(f"{word} has the options {', '.join(names) or 'none'}, each once")
+        try:
+            given[name] = int(value) if value.strip().lstrip("+-").isdecimal() else float(value)
+        except ValueError:
+            raise OptionError(f"{name}={value!r} of {word} is no number") from None
+    return make(**given)
+
+
+def in_words(value: Any, words: Mapping[str, Callable[..., Any]]) -> str:
+    """The text that `from_words` takes for an object; its class's name where no word stands for it."""
+    word = next((word for word, make in words.items() if make is type(value)), None)
+    if word is None:
+        return type(value).__name__
+    text = lambda x: f"{np.asarray(x).item():g}" if np.ndim(x) == 0 else shown(x)
+    return ":".join([word, *(f"{name}={text(getattr(value, name))}" for name in _number_names(type(value)))])
+
+
+def _number_names(make: Any) -> list[str]:
+    return [f.name for f in dataclasses.fields(make) if isinstance(f.default, int | float)]
 
 
 def _static(default: Any, check: Callable[[str, Any], None]) -> Any:

@@ -208,6 +208,10 @@ class Empirical(Normal):
         self.var = as_number(var)
 
 
+PRIORS = {"flat": Flat, "gaussian": Gaussian, "laplace": Laplace, "cauchy": Cauchy}
+"""The words for priors that need no data."""
+
+
 def as_prior(value: Any) -> Prior:
     """A prior from a prior or from a number v, which means Gaussian(0, v)."""
     if isinstance(value, Prior):

@@ -162,9 +162,12 @@ def tau_with(
             sums = add(sums, scores[:, :half], scores[:, half:], wanted[:, :half], wanted[:, half:])
     concordant, ties, known = sums
     n_pairs = n_models * (n_models - 1) // 2
-    scale = jnp.sqrt((n_pairs - ties).astype(jnp.float32)) * jnp.sqrt(known.astype(jnp.float32))
+    apart = n_pairs - ties
+    scale = jnp.sqrt(apart.astype(jnp.float32)) * jnp.sqrt(known.astype(jnp.float32))
     lost = jnp.any(scores != scores, axis=-1) | jnp.any(wanted != wanted, axis=-1)
     tau = jnp.where((scale > 0) & ~lost, concordant / jnp.where(scale > 0, scale, 1), jnp.nan)
+    # equal rankings give exactly 1, opposite ones -1, however the compiler takes roots
+    tau = jnp.where((apart == known) & (jnp.abs(concordant) == apart) & (scale > 0) & ~lost, jnp.sign(concordant), tau)
     return tau.astype(jnp.float32)
 
 
@@ -214,12 +217,15 @@ def _inner(x: Array, y: Array) -> Array:
 
 
 def _bounded(dot: Array, xx: Array, yy: Array) -> Array:
-    tau = jnp.clip(dot / jnp.sqrt(xx * yy), -1, 1)  # equal rankings give exactly 1
+    """dot / sqrt(xx yy). Equal and opposite rankings give exactly 1 and -1, whatever roots the compiler takes."""
+    tau = jnp.clip(dot / jnp.sqrt(xx * yy), -1, 1)
+    tau = jnp.where((xx == yy) & (jnp.abs(dot) == xx), jnp.sign(dot), tau)
     return jnp.where((xx > 0) & (yy > 0), tau, jnp.nan)
 
 
 def _centred_ranks(a: Any) -> Array:
-    r = jnp.where(jnp.any(jnp.isnan(a), axis=-1, keepdims=True), jnp.nan, rank_scores(a, "average"))
+    ranks = rank_scores(a, "average").astype(jnp.result_type(a, float))
+    r = jnp.where(jnp.any(jnp.isnan(a), axis=-1, keepdims=True), jnp.nan, ranks)
     return r - jnp.mean(r, axis=-1, keepdims=True)
 
 

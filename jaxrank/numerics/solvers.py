@@ -13,3 +13,12 @@ from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
 
 __all__ = ["LBFGS", "FixedPoint", "LevenbergMarquardt", "Newton", "SelfConcordantNewton", "Solution", "Solver"]
+
+SOLVERS = {
+    "newton": Newton,
+    "self-concordant": SelfConcordantNewton,
+    "levenberg-marquardt": LevenbergMarquardt,
+    "fixed-point": FixedPoint,
+    "lbfgs": LBFGS,
+}
+"""The words for them, as in ``jaxrank fit FILE -m bradley_terry --set solver=lbfgs``."""

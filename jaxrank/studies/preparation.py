@@ -16,7 +16,7 @@ from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods import catalogue
 from jaxrank.methods.plackett_luce import PlackettLuce
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
-from jaxrank.models.options import check_choice, shown
+from jaxrank.models.options import check_choice, in_words, shown
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
 
@@ -82,7 +82,7 @@ def _labels(methods: Sequence[str | Ranker]) -> list[str]:
     for name in {label for label in labels if labels.count(label) > 1}:
         alike = [i for i, label in enumerate(labels) if label == name and isinstance(methods[i], Ranker)]
         rankers: list[Any] = [methods[i] for i in alike]
-        options = [{f.name: _text(getattr(r, f.name)) for f in dataclasses.fields(r)} for r in rankers]
+        options = [{f.name: _text(f, getattr(r, f.name)) for f in dataclasses.fields(r)} for r in rankers]
         differing = [key for key in (options[0] if options else {}) if len({o[key] for o in options}) > 1]
         for i, chosen in zip(alike, options, strict=True):
             if differing:
@@ -90,7 +90,9 @@ def _labels(methods: Sequence[str | Ranker]) -> list[str]:
     return labels
 
 
-def _text(value: Any) -> str:
+def _text(field: Any, value: Any) -> str:
+    if "words" in field.metadata:
+        return in_words(value, field.metadata["words"])
     return str(np.asarray(value).tolist()) if isinstance(value, np.ndarray) or np.isscalar(value) else str(value)
 
 

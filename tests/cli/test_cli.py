@@ -87,6 +87,19 @@ def test_list_shows_every_identifier(run: Run) -> None:
     assert {row[1] for row in rows[1:]} == set(jr.catalogue())
 
 
+def test_options_that_are_objects_are_typed_as_the_list_shows_them(run: Run, results: Path) -> None:
+    """Typing what the list showed for a quadrature ended in a traceback."""
+    _, out, _ = run("list", "rasch_mml")
+    assert "  --set quadrature=fixed:n=21\n" in out
+    for text in ("quadrature=fixed:n=21", "quadrature=adaptive:11"):
+        code, out, err = run("fit", results, "-m", "rasch_mml", "--set", text)
+        assert code == 0 and table(out), err
+    code, _, err = run("fit", results, "-m", "bradley_terry", "-s", "solver=lbfgs", "-s", "prior=gaussian:0:2")
+    assert code == 0, err
+    code, _, err = run("fit", results, "-m", "rasch_mml", "--set", "quadrature=GaussHermite(21)")
+    assert code == 2 and "adaptive, fixed" in err.splitlines()[-1] and "Traceback" not in err
+
+
 def test_list_of_a_family_and_of_a_method(run: Run) -> None:
     code, out, _ = run("list", "pointwise")
     assert code == 0

@@ -61,6 +61,8 @@ def test_models_without_a_score_have_no_rank():
     """Numerics section 2: a NaN got rank 2."""
     ranks = ev.rank_with_intervals([0.9, np.nan, 0.1, 0.5], [0.01, 0.01, 0.01, np.nan])
     assert ranks.tolist() == [1, 0, 2, 0]
+    dense = ev.rank_with_intervals([0.9, np.nan, 0.9, 0.5], 0.01 * np.ones(4), method="dense")
+    assert dense.tolist() == [1, 0, 1, 2]
     both = ev.rank_with_intervals([[0.9, np.nan, 0.1], [0.1, 0.9, 0.5]], [0.01] * 3, ties="adjacent")
     assert both.tolist() == [[1, 0, 2], [3, 1, 2]]
 
@@ -128,6 +130,7 @@ WRONG = [None, "x", -1, 2.5, np.nan, np.inf, 1e300, [1, 2, 3], object(), True]
         (lambda v: ev.trials_needed(R, (0, 1), most=v), "most"),
         (lambda v: ev.rank_with_intervals([1, 2], [1, 1], level=v), "level"),
         (lambda v: ev.rank_with_intervals([1, 2], [1, 1], ties=v), "ties"),
+        (lambda v: ev.rank_with_intervals([1, 2], [1, 1], method=v), "method"),
         (lambda v: ev.stopping_rule([1, 2], [1, 1], width=v), "width"),
         (lambda v: ev.stopping_rule([1, 2], [1, 1], top=v), "top"),
         (lambda v: jr.judges.infer(counts=JUDGED, n_chains=1, n_samples=4, n_warmup=0, seed=v), "seed"),

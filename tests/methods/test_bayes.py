@@ -148,6 +148,7 @@ def test_case_G05_the_interval_of_a_perfect_model_has_width():
 def test_case_G07_ranks_with_intervals_do_not_chain():
     mu, sigma = np.arange(10.0, 0, -1), np.ones(10)
     assert rank_with_intervals(mu, sigma, level=0.95).tolist() == [1, 1, 1, 4, 4, 4, 7, 7, 7, 10]
+    assert rank_with_intervals(mu, sigma, level=0.95, method="dense").tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]
     assert rank_with_intervals(mu, sigma, level=0.95, ties="adjacent").tolist() == [1] * 10
     shuffle = np.random.default_rng(0).permutation(10)
     assert (

@@ -154,7 +154,7 @@ def test_600_persons_and_32_questions_against_a_sum_over_a_grid(guessing):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_case_B07_ordinary_counts_do_not_fail(dtype):
-    fit = jr.fit(counts([[100, 300], [104, 304], [300, 380], [8, 120]], 400), "rasch_mml", dtype=dtype)
+    fit = jr.fit(counts([[100, 300], [104, 304], [300, 380], [8, 120]], 400), "mml_rasch", dtype=dtype)
     np.testing.assert_allclose(fit.params["difficulty"], [1.0771, -1.1462], atol=2e-3)
     np.testing.assert_allclose(fit.scores, [-0.0343, 0.0191, 2.0887, -2.0734], atol=2e-3)
     np.testing.assert_allclose(fit.params["sd"], [0.0817, 0.0817, 0.1033, 0.1011], atol=2e-3)
@@ -181,26 +181,26 @@ def test_case_E06_no_spurious_ties():
     R = (rng.random((20, 30, 80)) < p[..., None]).astype(int)
     for data in (R[:, :, :40], R):
         totals = data.sum(axis=(1, 2))
-        fit = jr.fit(data, "rasch_mml")
+        fit = jr.fit(data, "mml_rasch")
         np.testing.assert_array_equal(fit.ranks, 1 + (totals[None, :] > totals[:, None]).sum(axis=1))
     assert len(set(R[:, :, :40].sum(axis=(1, 2)).tolist())) == 20
 
 
 def test_case_E12_two_models_one_question():
-    fit = jr.fit(counts([[250], [500]], 1000), "rasch_mml")
+    fit = jr.fit(counts([[250], [500]], 1000), "mml_rasch")
     np.testing.assert_allclose(fit.params["difficulty"], [0.5496], atol=2e-3)
     np.testing.assert_allclose(fit.scores, [-0.5474, 0.5474], atol=2e-3)
     np.testing.assert_allclose(fit.params["sd"], [0.0728, 0.0632], atol=2e-3)
 
 
 def test_case_E01_extreme_models():
-    fit = jr.fit(E01, "rasch_mml", dtype="float64")
+    fit = jr.fit(E01, "mml_rasch", dtype="float64")
     np.testing.assert_allclose(fit.scores, [1.096, 0, 0, -1.096], atol=1e-3)
     np.testing.assert_array_equal(fit.ranks, [1, 2, 2, 4])
 
 
 def test_case_E08_a_question_that_nobody_solved():
-    fit = jr.fit(E08, "rasch_mml")
+    fit = jr.fit(E08, "mml_rasch")
     np.testing.assert_allclose(fit.params["difficulty"], [-0.8186, -0.8186, np.inf], atol=1e-4)
     np.testing.assert_allclose(fit.scores, [-0.2438, 0.4875, -0.2438], atol=1e-4)
     np.testing.assert_array_equal(fit.ranks, [2, 1, 2])
@@ -217,7 +217,7 @@ def test_case_E02_orientation_of_the_2pl():
 
 @pytest.mark.parametrize("value", [0, 1])
 def test_case_A08_all_equal(value):
-    for method in ("rasch_mml", "rasch_mml_credible", "mml_2pl"):
+    for method in ("mml_rasch", "rasch_mml_credible", "mml_2pl"):
         np.testing.assert_array_equal(jr.fit(np.full((3, 2, 2), value), method).ranks, [1, 1, 1])
 
 
@@ -225,7 +225,7 @@ def test_fixed_nodes_tie_what_a_quantile_separates():
     rng = np.random.default_rng(3)
     R = (rng.random((10, 20, 60)) < np.linspace(0.35, 0.6, 10)[:, None, None]).astype(int)
     fixed = jr.fit(R, RaschMarginal(quantile=0.05, quadrature=GaussHermite(21)))
-    adaptive = jr.fit(R, "rasch_mml_credible")
+    adaptive = jr.fit(R, "mml_rasch_credible")
     assert len(set(fixed.scores.tolist())) < 10 == len(set(adaptive.ranks.tolist()))
     nodes = GaussHermite(21).nodes
     assert np.all(np.min(np.abs(fixed.scores[:, None] - nodes), axis=1) < 1e-5)

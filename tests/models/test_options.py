@@ -12,6 +12,7 @@ import pytest
 import jaxrank as jr
 from jaxrank.errors import JaxrankError, OptionError
 from jaxrank.methods.catalogue import entries
+from jaxrank.models.options import in_words
 from jaxrank.studies.fit import as_key, prepare, read_statistic
 from tests.problems import graded
 
@@ -150,3 +151,38 @@ def test_values_under_a_trace_are_taken_as_they_are():
     ks = jnp.asarray([1.0, 2.0])
     scores = jax.vmap(lambda k: jr.methods.PassAtK(k=k)(read_statistic(jr.methods.PassAtK(), DATA["responses"])).scores)
     assert scores(ks).shape == (2, 5)
+
+
+PARTS = [(cls, f) for cls in BY_CLASS for f in dataclasses.fields(cls) if "words" in f.metadata]
+
+
+@pytest.mark.parametrize(("cls", "field"), [pytest.param(c, f, id=f"{c.__name__}-{f.name}") for c, f in PARTS])
+def test_parts_are_made_from_the_words_that_the_list_shows(cls, field):
+    words = field.metadata["words"]
+    for word, make in words.items():
+        made = getattr(cls(**{field.name: word.upper()}), field.name)
+        assert type(made) is make
+        again = getattr(cls(**{field.name: in_words(made, words)}), field.name)
+        assert in_words(again, words) == in_words(made, words)
+    first = next(iter(words))
+    for wrong in ("", ":", f"{first}:wide=1", f"{first}:no number", f"{first}:1:2:3:4:5", "hermite:21"):
+        with pytest.raises(OptionError, match=f"^{field.name}="):
+            cls(**{field.name: wrong})
+
+
+def test_numbers_of_words_are_in_order_or_named():
+    made = [
+        jr.entries()["bradley_terry"].ranker(prior=text).prior for text in ("gaussian:1:4", "gaussian:var=4:mean=1")
+    ]
+    for prior in made:
+        assert (float(prior.mean), float(prior.var)) == (1, 4)
+    with pytest.raises(OptionError, match="quadrature='fixed:2': n=2 nodes"):
+        jr.entries()["rasch_mml"].ranker(quadrature="fixed:2")
+    with pytest.raises(OptionError, match=r"quadrature='fine'.*adaptive, fixed"):
+        jr.entries()["rasch_mml"].ranker(quadrature="fine")
+
+
+def test_parts_that_differ_have_labels_of_their_own():
+    rankers = [jr.entries()["rasch_mml"].ranker(quadrature=f"fixed:{n}") for n in (9, 21)]
+    table = jr.fit_all(graded(), rankers)
+    assert list(table.results) == [f"{type(rankers[0]).__name__}(quadrature=fixed:n={n})" for n in (9, 21)]

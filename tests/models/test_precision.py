@@ -22,7 +22,7 @@ PAIRED = (
 EXACT = PAIRED[:9]
 COUNTED = (
     "avg", "bayes", "rasch", "rasch_map", "rasch_cml", "rasch_2pl",
-    *(pytest.param(m, marks=pytest.mark.slow) for m in ("rasch_3pl", "rasch_mml", "mml_2pl", "mml_3pl")),
+    *(pytest.param(m, marks=pytest.mark.slow) for m in ("rasch_3pl", "mml_rasch", "mml_2pl", "mml_3pl")),
 )  # fmt: skip
 
 

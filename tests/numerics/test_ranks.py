@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import jaxrank as jr
-from jaxrank.numerics.ranks import tau_with
+from jaxrank.numerics.ranks import _bounded, rank_scores, tau_with
 
 SCIPY_RANKS = {"competition": "min", "competition_max": "max", "dense": "dense", "average": "average"}
 
@@ -50,6 +50,30 @@ def test_case_G10_and_G11():
     with jax.enable_x64(True):
         assert float(jr.kendall_tau([1, 2, 3, 4], [2, 4, 1, 3])) == 0.0
         np.testing.assert_allclose(jr.kendall_tau([1, 2, 2, 4], [1, 3, 2, 4]), 5 / np.sqrt(30), atol=1e-12)
+
+
+@pytest.mark.parametrize("correlation", [jr.kendall_tau, jr.spearman, jr.weighted_tau])
+def test_equal_rankings_agree_exactly_under_jit_too(correlation):
+    """Compiled for float32, tau of equal rankings of 20 models was 0.99999994: no study counted them as the same."""
+    agreement = jax.jit(correlation)
+    for n in (3, 20, 37):
+        x = jnp.asarray(np.random.default_rng(n).permutation(n), jnp.float32)
+        tied = jnp.floor(x / 2)
+        for a in (x, tied)[: 1 if correlation is jr.weighted_tau else 2]:
+            assert float(agreement(a, a)) == 1.0
+        assert correlation is jr.weighted_tau or float(agreement(x, -x)) == -1.0
+
+
+def test_correlations_of_equal_sums_are_one_whatever_the_sums():
+    n = jnp.arange(1, 3000, dtype=jnp.float32)
+    np.testing.assert_array_equal(jax.jit(_bounded)(n, n, n), 1)
+    np.testing.assert_array_equal(jax.jit(_bounded)(-n, n, n), -1)
+
+
+def test_tau_with_of_equal_rankings_is_one():
+    scores = jnp.asarray(np.random.default_rng(1).permutation(20)[None], jnp.float32)
+    same = jax.jit(lambda s: tau_with(s, jnp.zeros(1), rank_scores(s)[0]))
+    assert float(same(scores)[0]) == 1.0 and float(same(jnp.floor(scores / 2))[0]) == 1.0
 
 
 def test_equal_rankings_agree_exactly_and_constant_ones_not_at_all():

@@ -372,7 +372,7 @@ def test_all_differences_at_once_and_tiers_by_one_rule() -> None:
         groups = jr.tiers(source).groups
         assert [name for group in groups for name in group] == [source.models[i] for i in source.order]
     # independent scores of one spread: the studentised range of three normal scores, 3.314 / sqrt(2) at 95 %
-    alike = jr.fit(np.tile([1, 0], (3, 20)), "rasch_mml", dtype="float64")
+    alike = jr.fit(np.tile([1, 0], (3, 20)), "mml_rasch", dtype="float64")
     _, high = alike.difference_intervals(simultaneous=True)
     assert high[0, 1] / (alike.standard_errors[0] * np.sqrt(2)) == pytest.approx(3.314 / np.sqrt(2), rel=0.03)
     assert jr.tiers(alike).groups == [alike.models]

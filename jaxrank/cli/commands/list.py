@@ -14,6 +14,7 @@ from jaxrank.cli.arguments import (
     check_output,
 )
 from jaxrank.cli.tables import Table
+from jaxrank.models.options import in_words
 
 
 def list_(
@@ -42,7 +43,7 @@ def list_(
         {
             "family": [entry.family for entry in shown],
             "method": [entry.name for entry in shown],
-            "options": [", ".join(f"{k}={v.split('(')[0]}" for k, v in _options(entry).items()) for entry in shown],
+            "options": [", ".join(f"{k}={v.split(':')[0]}" for k, v in _options(entry).items()) for entry in shown],
             "summary": [entry.summary for entry in shown],
         }
     ).emit(output)
@@ -51,15 +52,14 @@ def list_(
 def _options(entry: Any) -> dict[str, str]:
     """The fields of the method with their defaults, as they are typed after ``--set``."""
     ranker = entry.ranker()
-    return {f.name: _shown(getattr(ranker, f.name)) for f in dataclasses.fields(ranker) if f.init}
+    return {f.name: _shown(f, getattr(ranker, f.name)) for f in dataclasses.fields(ranker) if f.init}
 
 
-def _shown(value: Any) -> str:
+def _shown(field: Any, value: Any) -> str:
+    if "words" in field.metadata:
+        return in_words(value, field.metadata["words"])
     if hasattr(value, "shape"):
         return f"{value.item():g}" if value.shape == () else str(value.tolist())
-    if dataclasses.is_dataclass(value):
-        inner = ", ".join(f"{f.name}={_shown(getattr(value, f.name))}" for f in dataclasses.fields(value))
-        return f"{type(value).__name__}({inner})"
     return str(value)
 
 

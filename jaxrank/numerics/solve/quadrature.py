@@ -39,3 +39,7 @@ class AdaptiveGaussHermite(Quadrature):
     """Nodes at each model's posterior mode, in units of the standard deviation that the curvature there gives."""
 
     n: int = eqx.field(default=11, static=True)
+
+
+QUADRATURES = {"adaptive": AdaptiveGaussHermite, "fixed": GaussHermite}
+"""The words for them: "adaptive:11", "fixed:21"."""

@@ -73,7 +73,7 @@ def item_parameters(result: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     params = getattr(result, "params", {})
     if "difficulty" not in params or not isinstance(getattr(result, "data", None), Responses):
         name = getattr(result, "method", type(result).__name__)
-        raise OptionError(f"{name} has no item parameters; fit rasch_map, rasch_mml, rasch_2pl_map or mml_2pl")
+        raise OptionError(f"{name} has no item parameters; fit rasch_map, mml_rasch, rasch_2pl_map or mml_2pl")
     b = np.asarray(params["difficulty"], float)
     if b.ndim != 1:
         raise OptionError(f"{result.method} has difficulties of shape {b.shape}; a plot needs one for each question")
