@@ -115,7 +115,7 @@ FUNCTIONS = {
     "rank_with_intervals": (
         evaluation.rank_with_intervals,
         {"mu": SCORES, "sigma": OTHER},
-        ("mu", "sigma", "level", "ties"),
+        ("mu", "sigma", "level", "ties", "method"),
     ),
     "ranking_confidence": (evaluation.ranking_confidence, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma")),
     "separation": (evaluation.separation, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma")),
