@@ -17,7 +17,8 @@ FORMATS = ("text", "html", "latex", "csv")
 SPARE = ("ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
 """Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars."""
 THEN = (
-    *(("same_order",), ("group",), ("samples",), ("falling",), ("scaling_metric",), ("plain_mean",), ("dawid_skene",)),
+    *(("same_order",), ("group",), ("samples",), ("falling",), ("gains", "losses"), ("trials",)),
+    *(("scaling_metric",), ("plain_mean",), ("dawid_skene",), ("null",), ("cross_fit",)),
     *(
         ("rank_lower", "rank_upper"),
         ("p_best",),

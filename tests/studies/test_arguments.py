@@ -191,9 +191,20 @@ FUNCTIONS = {
     "scaling.falling_share": (jr.scaling.falling_share, {}, ("tokens",)),
     "scaling.evaluate_scaling": (
         jr.scaling.evaluate_scaling,
-        {"correct": R[None], "tokens": R[None] + 1, "n_replicates": 2},
-        ("correct", "tokens", "models", "n_replicates", "level", "seed", "resample"),
+        {"correct": R[None], "tokens": R[None] + 1, "n_replicates": 2, "n_exchanges": 2},
+        ("correct", "tokens", "models", "n_replicates", "n_exchanges", "seed", "resample", "common"),
     ),
+    "scaling.run": (
+        jr.scaling.run,
+        {"evaluate": lambda sample, level: (1.0, 5.0), "n_samples": 1, "n_levels": 2},
+        ("evaluate", "n_samples", "n_levels", "trials", "tau", "m_min", "m_max", "budget"),
+    ),
+    "scaling.from_trials": (jr.scaling.from_trials, {"trials": {(0, 0): [(1, 2)]}}, ("trials",)),
+    **{
+        f"scaling.{f.__name__}": (f, {"correct": R / 2, "tokens": R + 1}, ("correct", "tokens"))
+        for f in (jr.scaling.cross_fit_samples, jr.scaling.noise_parts)
+    },
+    "scaling.transitions": (jr.scaling.transitions, {"accuracy": R / 2, "tokens": R + 1}, ("accuracy", "tokens")),
 }
 
 

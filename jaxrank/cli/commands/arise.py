@@ -29,14 +29,27 @@ def arise(
     tokens_column: Annotated[str, typer.Option(help="Column of the tokens.")] = "tokens",
     efforts: Annotated[
         str | None,
-        typer.Option(metavar="LOW,...,HIGH", help="The levels of effort in ascending order, where they are words."),
+        typer.Option(
+            metavar="LOW,...,HIGH",
+            help="The levels of effort in ascending order; needed for words other than low, medium, high and the like.",
+        ),
     ] = None,
+    efforts_by_tokens: Annotated[
+        bool, typer.Option("--efforts-by-tokens", help="Order the levels of effort by their mean tokens.")
+    ] = False,
+    common: Annotated[
+        bool, typer.Option("--common", help="Keep the questions that every model has at all its levels.")
+    ] = False,
+    resample: Annotated[str, typer.Option(help="What replicates draw again: samples, trials or both.")] = "samples",
     replicates: Replicates = 2000,
     level: Level = 0.95,
     seed: Seed = 0,
     output: Output = None,
 ) -> None:
-    """ARISE and the scaling metric of every model of FILE over its own levels, with bootstrap intervals."""
+    """ARISE of every model of FILE over its own levels: as published, cross-fitted, and of noise alone.
+
+    lower and upper are about ARISE of the success rates, that of endless trials: it lies between arise and cross_fit.
+    """
     import warnings
 
     import numpy as np
@@ -47,71 +60,67 @@ def arise(
     from jaxrank.evaluation.scaling.frames import dense
 
     check_output("--output", output)
+    if efforts is not None and efforts_by_tokens:
+        raise OptionError("--efforts and --efforts-by-tokens both order the levels; give one of them")
     frame = read_frame(
         file,
         names={"model": model_column, "question": question_column},
         ordered={"effort": effort_column, "trial": trial_column},
         numbers={"correct": correct_column, "tokens": tokens_column},
     )
-    frame[effort_column] = _in_order(frame[effort_column].to_list(), efforts)
-    axes = {"sample": question_column, "level": effort_column, "trial": trial_column}
-    rows = []
-    for name, part in frame.groupby(model_column, sort=True):
-        arrays, labels = dense(part, axes, {"correct": correct_column, "tokens": tokens_column})
-        absent = arrays["tokens"] <= 0
-        if absent.any():
-            say(f"note: {name}: {absent.sum()} trials without tokens are left out")
-            arrays["tokens"] = np.where(absent, np.nan, arrays["tokens"])
-        if len(labels["level"]) < 2 or not np.isfinite(arrays["tokens"]).any((0, 2)).all():
+    order = _order(frame, effort_column, tokens_column, efforts, efforts_by_tokens)
+    axes = {"model": model_column, "sample": question_column, "level": effort_column, "trial": trial_column}
+    values = {"correct": correct_column, "tokens": tokens_column}
+    arrays, labels = dense(frame, axes, values, {"level": order})
+    absent = arrays["tokens"] <= 0
+    arrays["tokens"] = np.where(absent, np.nan, arrays["tokens"])
+    whole = np.isfinite(arrays["tokens"]) & np.isfinite(arrays["correct"])
+    enough = whole.any((1, 3)).sum(1) >= 2
+    for i, name in enumerate(labels["model"]):
+        if absent[i].any():
+            say(f"note: {name}: {absent[i].sum()} trials without tokens are left out")
+        if not enough[i]:
             say(f"note: {name} left out: it needs tokens at two or more levels")
-            continue
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", JaxrankWarning)
-            found = evaluate_scaling(
-                arrays["correct"][None],
-                arrays["tokens"][None],
-                models=[name],
-                n_replicates=replicates,
-                level=level,
-                seed=seed,
-            )
-        for warning in caught:
-            say(f"note: {warning.message}")
-        rows.append((found, len(labels["level"])))
-    if not rows:
+    if not enough.any():
         raise DataError("no model has tokens at two or more levels")
-    rows.sort(key=lambda row: -row[0].arise[0])
-    pick = lambda field: [float(getattr(found, field)[0]) for found, _ in rows]
-    columns = {
-        "model": [found.models[0] for found, _ in rows],
-        "levels": [levels for _, levels in rows],
-        "samples": [int(np.isfinite(found.samples).sum()) for found, _ in rows],
-        "arise": pick("arise"),
-        "lower": [float(found.arise_interval.lower[0]) for found, _ in rows],
-        "upper": [float(found.arise_interval.upper[0]) for found, _ in rows],
-        "scaling_metric": pick("scaling_metric"),
-        "falling": pick("falling"),
-    }
-    Table(columns, f"ARISE, {100 * level:g} % intervals", Bars("arise", "lower", "upper")).emit(output)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", JaxrankWarning)
+        found = evaluate_scaling(
+            arrays["correct"][enough],
+            arrays["tokens"][enough],
+            models=[name for name, kept in zip(labels["model"], enough, strict=True) if kept],
+            n_replicates=replicates,
+            seed=seed,
+            resample=resample,
+            common=common,
+        )
+    for warning in caught:
+        say(f"note: {warning.message}")
+    tokens = [np.nanmean(arrays["tokens"][:, :, j]) if whole[:, :, j].any() else np.nan for j in range(len(order))]
+    steps = ", ".join(f"{_name(v)} ({t:,.0f} tokens)" for v, t in zip(order, tokens, strict=True))
+    say(f"note: levels of effort in the order {steps}")
+    of = "ARISE of the success rates" if resample == "samples" else "ARISE of as many trials"
+    title = f"ARISE, {100 * level:g} % intervals of {of}"
+    Table.of(found.to_frame(level), title, Bars("arise", "lower", "upper")).emit(output)
 
 
-def _in_order(found: list[Any], efforts: str | None) -> list[Any]:
-    """Places of the levels of effort in ascending order: numbers are their own, words need to be put in order."""
-    distinct = list(dict.fromkeys(found))
-    if efforts is None:
-        if not all(isinstance(v, float) for v in distinct):
-            raise DataError(
-                f"the levels of effort are words ({', '.join(map(str, distinct[:6]))}); "
-                "put them in ascending order with --efforts, such as --efforts low,medium,high"
-            )
-        return found
-    order = [_level(word) for word in efforts.split(",")]
-    if len(set(order)) < len(order):
-        raise OptionError(f"--efforts {efforts}: a level is named twice")
-    absent = [v for v in distinct if v not in order]
-    if absent:
-        raise OptionError(f"--efforts {efforts}: the file also has {', '.join(map(_name, absent))}")
-    return [order.index(v) for v in found]
+def _order(frame: Any, effort: str, tokens: str, efforts: str | None, by_tokens: bool) -> tuple[Any, ...]:
+    """The levels of effort from low to high."""
+    from jaxrank.evaluation.scaling import order_levels
+
+    found = list(dict.fromkeys(frame[effort]))
+    if by_tokens:
+        mean = frame[frame[tokens] > 0].groupby(effort)[tokens].mean()
+        unknown = [v for v in found if v not in mean.index]
+        if unknown:
+            raise DataError(f"--efforts-by-tokens: {', '.join(map(_name, unknown))} has no tokens")
+        return tuple(sorted(found, key=lambda v: mean[v]))
+    try:
+        return order_levels(found, None if efforts is None else [_level(word) for word in efforts.split(",")])
+    except OptionError as error:
+        raise OptionError(f"--efforts: {error}") from None
+    except DataError as error:
+        raise DataError(f"{error} with --efforts low,medium,high, or use --efforts-by-tokens") from None
 
 
 def _level(word: str) -> Any:

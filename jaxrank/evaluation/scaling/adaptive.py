@@ -1,6 +1,7 @@
 """More trials where a cell is noisy: the adaptive rule of ARISE around a user's evaluator, and under a fixed budget.
 
-Source: arise2025, algorithm 1. Standard deviations are those of the population (divided by the number of trials).
+Source: arise2025, algorithm 2 and equation 17. Standard deviations are of the population: divided by the
+number of trials.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def adaptive_sampling(
         raise DataError(f"trials={shown(trials)}; it must be a dict from (sample, level) to trials")
     if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
         raise DataError(f"cells={shown(cells)}; it must be a list of pairs (sample, level)")
-    for cell in map(_check_cell, cells):
+    for cell in map(check_cell, cells):
         done = trials.setdefault(cell, [])
         if not isinstance(done, list) or (done and numbers(f"trials[{cell}]", done).shape != (len(done), 2)):
             raise DataError(f"trials[{cell}]={shown(done)}; it must be a list of pairs (correct, tokens)")
@@ -119,7 +120,7 @@ def _check(tau: float, m_min: int, m_max: int) -> None:
         raise OptionError(f"m_min={m_min} and m_max={m_max} must be 1 <= m_min <= m_max")
 
 
-def _check_cell(cell: Any) -> tuple[int, int]:
+def check_cell(cell: Any) -> tuple[int, int]:
     if not isinstance(cell, tuple | list) or len(cell) != 2 or not all(isinstance(i, int | np.integer) for i in cell):
         raise DataError(f"cells holds {shown(cell)}; each cell must be a pair of whole numbers (sample, level)")
     return cell[0], cell[1]

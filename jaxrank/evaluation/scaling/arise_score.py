@@ -1,7 +1,7 @@
 """ARISE and the scaling metric: what more computation at test time brings, from accuracy and tokens at each level.
 
 Arrays are (..., samples, levels), levels in the order of the effort asked for. A sample that lacks a level (NaN) is
-left out of the means. Source: the ARISE paper, equations 4 to 6 [arise2025]; the slope is that of Muennighoff (2025).
+left out of the means. Source: the ARISE paper, equations 1 to 6 [arise2025]; the slope is that of Muennighoff (2025).
 """
 
 from __future__ import annotations
@@ -30,22 +30,32 @@ def arise_samples(accuracy: Any, tokens: Any) -> Float[Array, "*batch samples"]:
 
 
 def arise(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
-    """Mean of `arise_samples` over the samples that have every level, at most 1; **accuracy**, **tokens** as there."""
+    """Mean of `arise_samples` over the samples that have every level; **accuracy**, **tokens** as there. At most 1
+    where tokens rise from level to level, as the paper's theorems say; above 1 is possible where they fall."""
     return jnp.nanmean(arise_samples(accuracy, tokens), axis=-1)
 
 
 def scaling_metric(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
-    """Mean slope (A2 - A1) / (T2 - T1) over all pairs of levels with T2 > T1, A and T means over complete samples.
+    """Sum of the slopes (A2 - A1) / (T2 - T1) over the pairs of levels with T2 > T1, divided by the number of all pairs
+    of levels, A and T means over complete samples: equation 1, in which a pair with equal tokens adds 0 and counts.
 
-    Accuracy per token; NaN where no level has more tokens than another.
+    Accuracy per token; NaN without a complete sample.
     """
     a, t = _paired(accuracy, tokens)
+    return mean_slope(a, t, jnp.ones((*a.shape[:-2], a.shape[-1]), bool))
+
+
+def mean_slope(a: Array, t: Array, counted: Array) -> Array:
+    """`scaling_metric` over the levels that count, ``counted`` (..., levels)."""
     whole = jnp.all(~jnp.isnan(a) & ~jnp.isnan(t), axis=-1, keepdims=True)
     mean = lambda x: jnp.sum(jnp.where(whole, x, 0), axis=-2) / jnp.sum(whole, axis=-2)
     A, T = mean(a), mean(t)
     rise = T[..., None, :] - T[..., :, None]
-    slope = (A[..., None, :] - A[..., :, None]) / jnp.where(rise > 0, rise, 1)
-    return jnp.sum(jnp.where(rise > 0, slope, 0), axis=(-2, -1)) / jnp.sum(rise > 0, axis=(-2, -1))
+    used = (rise > 0) & counted[..., None, :] & counted[..., :, None]
+    slope = (A[..., None, :] - A[..., :, None]) / jnp.where(used, rise, 1)
+    n_levels = jnp.sum(counted, axis=-1)
+    total = jnp.sum(jnp.where(used, slope, 0), axis=(-2, -1)) / (n_levels * (n_levels - 1) / 2)
+    return jnp.where(jnp.any(whole, axis=(-2, -1)), total, jnp.nan)
 
 
 def falling_share(tokens: Any) -> Float[Array, "*batch"]:

@@ -10,15 +10,15 @@ from jaxrank.errors import DataError
 
 
 def dense(
-    frame: Any, axes: dict[str, str], values: dict[str, str], order: dict[str, str] | None = None
+    frame: Any, axes: dict[str, str], values: dict[str, str], order: dict[str, tuple[Any, ...]] | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, tuple[Any, ...]]]:
     """Arrays with one axis for each of ``axes`` {name: column}, of each of ``values`` {name: column}; NaN where a row
-    is absent. ``order`` {axis: column} sorts an axis by the mean of a numeric column instead of by its labels.
+    is absent. ``order`` {axis: labels} gives the order of an axis' labels, else they are sorted.
 
     Raises `DataError` for missing columns, values that are not numbers, and two rows for one cell.
     """
     columns = [str(c) for c in frame.columns]
-    needed = [*axes.values(), *values.values(), *(order or {}).values()]
+    needed = [*axes.values(), *values.values()]
     absent = [c for c in needed if c not in columns]
     if absent:
         raise DataError(f"no column {', '.join(map(repr, absent))}; the columns are {', '.join(columns)}")
@@ -26,11 +26,12 @@ def dense(
         raise DataError("the table has no rows")
     index, labels = [], {}
     for name, column in axes.items():
-        found, where = np.unique(np.asarray(frame[column]), return_inverse=True)
         if order and name in order:
-            key = np.asarray(frame[order[name]], float)
-            place = np.argsort([key[where == i].mean() for i in range(len(found))], kind="stable")
-            found, where = found[place], np.argsort(place)[where]
+            place = {label: i for i, label in enumerate(order[name])}
+            labels[name] = order[name]
+            index.append(np.array([place[v] for v in frame[column]]))
+            continue
+        found, where = np.unique(np.asarray(frame[column]), return_inverse=True)
         labels[name] = tuple(found.tolist())
         index.append(where)
     shape = tuple(len(labels[name]) for name in axes)
