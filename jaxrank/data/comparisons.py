@@ -45,7 +45,7 @@ class Comparisons(Counted):
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
 
-    kind: ClassVar[str] = "comparisons"
+    form: ClassVar[str] = "comparisons"
     a: np.ndarray
     b: np.ndarray
     outcome: np.ndarray

@@ -150,7 +150,7 @@ class Sequence(eqx.Module):
         """Battles or ordered lists row by row, whatever their counts."""
         events = data.events()
         narrow = jnp.int8 if events.max() < 128 else jnp.int16
-        return cls(put(events, narrow)[:, None, :], data.kind == "rankings")
+        return cls(put(events, narrow)[:, None, :], data.form == "rankings")
 
     @classmethod
     def gather(cls, outcomes: Int[Array, "models questions trials"], like: Any) -> Sequence:

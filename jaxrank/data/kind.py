@@ -23,14 +23,15 @@ Same = TypeVar("Same", bound="Data")
 class Data(abc.ABC):
     """Results of models: `Responses`, `Comparisons` or `Rankings`.
 
-    **kind**: one word for messages: "responses", "comparisons" or "rankings".
+    **form**: which of the three, one word for messages: "responses", "comparisons" or "rankings".
+    **kind**: what the scores are: of responses "binary", "graded" or "real"; of the others their form.
     **models**: names.  **questions**: names; empty where there are none.
     **notes**: what was read, dropped or assumed, one sentence each.
 
     Stored arrays are read-only: a method may have read them already.
     """
 
-    kind: ClassVar[str]
+    form: ClassVar[str]
     models: tuple[str, ...]
     questions: Any
     notes: tuple[str, ...]
@@ -38,7 +39,12 @@ class Data(abc.ABC):
     @property
     def content(self) -> str:
         """What it holds, in words for messages."""
-        return CONTENT[self.kind]
+        return CONTENT[self.form]
+
+    @property
+    def kind(self) -> str:
+        """What the scores are: "binary", "graded" or "real"; for battles and ordered lists their form."""
+        return self.form
 
     @property
     @abc.abstractmethod
@@ -182,7 +188,7 @@ def concat(parts: Iterable[Same]) -> Same:
     stranger = next((p for p in several if not isinstance(p, Data)), None)
     if stranger is not None:
         raise DataError(f"{type(stranger).__name__} cannot be joined; make it Responses, Comparisons or Rankings first")
-    kinds = list(dict.fromkeys(p.kind for p in several))
+    kinds = list(dict.fromkeys(p.form for p in several))
     if len(kinds) > 1:
         raise DataError(f"{' and '.join(kinds)} cannot be joined: all parts must be of one kind")
     whole = several[0]
@@ -193,7 +199,7 @@ def concat(parts: Iterable[Same]) -> Same:
 
 def check_kind(data: Data, kinds: tuple[str, ...], who: str, remedy: str = "") -> None:
     """`UnsupportedDataError` unless the data are of one of ``kinds``, those that ``who`` reads."""
-    if data.kind in kinds:
+    if data.form in kinds:
         return
     wanted = " or ".join(f"{CONTENT[kind]} (jaxrank.{kind.capitalize()})" for kind in kinds)
     said = f"{who} reads {wanted}; these data are {data.content} (jaxrank.{type(data).__name__})"

@@ -1,23 +1,76 @@
-"""Arrays and nested lists of outcomes, as they are given, turned into whole categories."""
+"""Arrays and nested lists of scores, as they are given: whole categories where they are, else real numbers."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxrank.errors import DataError, one_line
+from jaxrank.errors import DataError, OptionError, one_line
 
 MAX_CATEGORY = 255
 MAX_CELLS = 2**31
 """Largest R that is read; beyond it the working copies would need over 40 GB."""
+KINDS = ("binary", "graded", "real")
 
 
-def as_outcomes(R: Any, levels: Any, mask: Any) -> tuple[np.ndarray, tuple[float, ...]]:
-    """int16 (L, M, N) indices of categories, -1 where missing, and the value of each; `DataError` for anything else."""
-    values, missing = _as_float_and_missing(R)
-    if levels is None:
+class Scores(NamedTuple):
+    """**outcomes**: int16 (L, M, N), -1 where missing, and **levels**, the value of each category; or **real**: float64
+    (L, M, N), NaN where missing. What is not there is None. **notes**: what was assumed."""
+
+    outcomes: np.ndarray | None
+    levels: tuple[float, ...]
+    real: np.ndarray | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        table = self.outcomes if self.real is None else self.real
+        return () if table is None else table.shape
+
+
+def as_scores(R: Any, levels: Any = None, mask: Any = None, kind: str | None = None) -> Scores:
+    """Categories where ``levels`` name them or the scores are whole numbers 0..C, else real numbers; ``kind`` decides
+    where given. `DataError` for anything else."""
+    if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
+        raise OptionError(f"kind={kind!r}; it must be one of {', '.join(map(repr, KINDS))}, or None")
+    if kind == "real" and levels is not None:
+        raise OptionError('levels name categories, which kind="real" does not have; leave one of them out')
+    values, missing = _cells(R, mask)
+    if levels is not None:
+        return _of_kind(Scores(*_by_levels(values, missing, levels), None), kind)
+    whole = (values == np.floor(values)) & (values >= -1) & (values <= MAX_CATEGORY)
+    if kind != "real" and np.all(whole | missing):
         missing |= values == -1
+        outcomes = np.where(missing, -1, values).astype(np.int16)
+        top = max(1, int(outcomes.max()))
+        return _of_kind(Scores(outcomes, tuple(float(c) for c in range(top + 1)), None), kind)
+    if kind in ("binary", "graded"):
+        grid = np.unique(values[~missing])
+        if len(grid) > (2 if kind == "binary" else MAX_CATEGORY + 1):
+            at = tuple(np.argwhere(~whole & ~missing)[0].tolist())
+            raise DataError(
+                f'kind="{kind}": R has {len(grid)} distinct scores, R[{", ".join(map(str, at))}] = {values[at]:g} '
+                'among them; pass the levels, or kind="real"'
+            )
+        return Scores(*_by_levels(values, missing, grid), None)
+    low = int(((values == -1) & ~missing).sum())
+    said = (f"{low} cells of -1 are scores, as the data are real numbers; where they mean missing write NaN",)
+    return Scores(None, (), np.where(missing, np.nan, values), said if low else ())
+
+
+def _of_kind(scores: Scores, kind: str | None) -> Scores:
+    if kind == "binary" and len(scores.levels) > 2:
+        raise DataError(
+            f'kind="binary": R has the {len(scores.levels)} categories {one_line(scores.levels)}; turn R into 0 and 1, '
+            "for example R >= threshold"
+        )
+    return scores
+
+
+def _cells(R: Any, mask: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores (L, M, N) with -1 in missing cells, and which are missing."""
+    values, missing = _as_float_and_missing(R)
     if values.ndim == 2:
         values, missing = values[:, :, None], missing[:, :, None]
     if values.ndim != 3:
@@ -44,20 +97,30 @@ def as_outcomes(R: Any, levels: Any, mask: Any) -> tuple[np.ndarray, tuple[float
             raise DataError(f"mask has shape {mask.shape}, R has {values.shape}; they must agree") from None
     infinite = np.argwhere(np.isinf(values) & ~missing)
     if len(infinite):
-        raise DataError(f"R is infinite at {tuple(infinite[0].tolist())}; outcomes are whole numbers 0..C")
-    if levels is not None:
-        return _by_levels(values, missing, levels)
-    bad = np.argwhere(((values != np.floor(values)) | (values < 0) | (values > MAX_CATEGORY)) & ~missing)
+        raise DataError(f"R is infinite at {tuple(infinite[0].tolist())}; scores are finite numbers")
+    return values, missing
+
+
+def as_counts(successes: Any, trials: Any) -> tuple[np.ndarray, np.ndarray]:
+    """int64 (L, M) both; `DataError` for what are no counts of successes of trials."""
+    try:
+        k, n = np.asarray(successes), np.asarray(trials)
+    except ValueError:
+        raise DataError("successes and trials need one number for every model and question") from None
+    if k.ndim != 2:
+        raise DataError(f"successes has shape {k.shape}; it needs two axes (models, questions)")
+    try:
+        n = np.broadcast_to(n, k.shape)
+    except ValueError:
+        raise DataError(f"trials has shape {n.shape}, successes {k.shape}; they must agree") from None
+    for name, x in (("successes", k), ("trials", n)):
+        if x.dtype.kind not in "iufb" or not np.all(np.isfinite(x)) or np.any(x != np.floor(x)) or np.any(x < 0):
+            raise DataError(f"{name} must be whole numbers of 0 or more")
+    bad = np.argwhere(k > n)
     if len(bad):
-        at = tuple(bad[0].tolist())
-        raise DataError(
-            f"R[{', '.join(map(str, at))}] = {values[at]:g} is not an outcome: outcomes are whole numbers 0..C "
-            f"(C at most {MAX_CATEGORY}), missing cells are -1, NaN or masked; {len(bad)} such cells. "
-            "For graded scores pass levels=(0, 0.5, 1)"
-        )
-    outcomes = np.where(missing, -1, values).astype(np.int16)
-    top = max(1, int(outcomes.max()))
-    return outcomes, tuple(float(c) for c in range(top + 1))
+        i, m = bad[0]
+        raise DataError(f"successes exceed trials at (model {i}, question {m}): {k[i, m]} of {n[i, m]}")
+    return k.astype(np.int64), n.astype(np.int64)
 
 
 def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +144,7 @@ def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
             "Pass successes and trials to Responses.from_counts instead"
         )
     if array.dtype.kind not in "biuf":
-        raise DataError(f"R holds values of type {array.dtype}; outcomes are whole numbers 0..C, booleans, or NaN")
+        raise DataError(f"R holds values of type {array.dtype}; scores are numbers, booleans, or NaN")
     values = array.astype(np.float64)
     missing = np.isnan(values)
     return np.where(missing, -1.0, values), missing

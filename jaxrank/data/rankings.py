@@ -34,7 +34,7 @@ class Rankings(Counted):
     [[1, 2, 3], [2, 1, 2]]
     """
 
-    kind: ClassVar[str] = "rankings"
+    form: ClassVar[str] = "rankings"
     places: np.ndarray
     count: np.ndarray
     open_end: np.ndarray

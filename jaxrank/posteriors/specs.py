@@ -37,7 +37,7 @@ def base_name(model: str) -> str:
 def name_for(name: str, data: Any) -> str:
     """The entry of `MODELS` behind an identifier: Plackett-Luce of ordered lists reads lists, with ties where they have
     some."""
-    if name not in ("plackett_luce", LISTS) or data.kind != "rankings":
+    if name not in ("plackett_luce", LISTS) or data.form != "rankings":
         return name
     return TIED_LISTS if np.any(np.asarray(data.ties) > 0) else LISTS
 

@@ -49,7 +49,7 @@ def configuration(work: Work, data: Data, labels: Mapping[str, str]) -> dict[str
     leaves = [jax.random.key_data(x) if _is_key(x) else x for x in jax.tree.leaves(numbers)]
     return {
         **labels,
-        "data": digest_arrays(np.array(data.kind), *data.arrays(), np.array(data.models)),
+        "data": digest_arrays(np.array(data.form), *data.arrays(), np.array(data.models)),
         "work": digest_arrays(*map(np.asarray, leaves), np.array(str(jax.tree.structure(static)))),
         "dtype": "float64" if jax.config.read("jax_enable_x64") else "float32",
         "backend": jax.default_backend(),

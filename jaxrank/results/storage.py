@@ -157,6 +157,8 @@ def encode(value: Any, arrays: dict[str, Any], known: dict[int, str], where: str
         return value if not isinstance(value, float) or np.isfinite(value) else _tagged("float", repr(value))
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         return _tagged("key", encode(np.asarray(jax.random.key_data(value)), arrays, known, where))
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return _tagged("objects", [encode(v, arrays, known, where) for v in value.tolist()])
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         name = known.get(id(value))
         if name is None:
@@ -196,6 +198,10 @@ def decode(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if kind in ("tuple", "list"):
         values = [decode(v, arrays) for v in content]
         return tuple(values) if kind == "tuple" else values
+    if kind == "objects":
+        values = np.empty(len(content), object)
+        values[:] = [decode(v, arrays) for v in content]
+        return values
     if kind == "dict":
         return {decode(k, arrays): decode(v, arrays) for k, v in content}
     if kind == "class":
@@ -216,8 +222,9 @@ def decode(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     for name, part in found.items():
         if not _fits(part, fields[name]):
             raise DataError(f"the file's {cls.__name__}.{name} is {type(part).__name__}, not {fields[name]}")
-        if isinstance(part, np.ndarray) and issubclass(cls, Data):
-            part.setflags(write=False)
+        for array in part.values() if isinstance(part, dict) else [part]:
+            if isinstance(array, np.ndarray) and issubclass(cls, Data):
+                array.setflags(write=False)
         object.__setattr__(made, name, part)
     return made
 

@@ -93,8 +93,8 @@ def model_pools(
 
 
 def _check_data(data: Data) -> None:
-    if data.kind == "comparisons" or data.counts_only:
-        what = "a battle orders two models only" if data.kind == "comparisons" else "counts do not say which succeeded"
+    if data.form == "comparisons" or data.counts_only:
+        what = "a battle orders two models only" if data.form == "comparisons" else "counts do not say which succeeded"
         raise UnsupportedDataError(
             f"pools of models are ranked from single trials or ordered lists, and {what}; use jaxrank.bootstrap"
         )

@@ -152,9 +152,9 @@ def posterior(
 
 def default_model(data: Data) -> str:
     """The posterior where none is named: the one whose model holds the questions, where there are any."""
-    if data.kind == "responses":
+    if data.form == "responses":
         return "rasch" if data.n_categories == 2 else "bayes"
-    return {"comparisons": "bradley_terry_davidson", "rankings": "plackett_luce"}[data.kind]
+    return {"comparisons": "bradley_terry_davidson", "rankings": "plackett_luce"}[data.form]
 
 
 def design_caution(data: Data, kind: str, pairing: Pairing) -> tuple[str, ...]:

@@ -45,12 +45,12 @@ def method_name(method: str | Ranker) -> str:
 
 def default_method(data: Data, R0: Any = None) -> str:
     """The identifier that ranks these data where no method is named; with earlier outcomes R0 one that reads them."""
-    return gold_method(data) if R0 is not None else DEFAULT[data.kind]
+    return gold_method(data) if R0 is not None else DEFAULT[data.form]
 
 
 def gold_method(data: Data) -> str:
     """The identifier whose ranking of the whole data studies compare others with: Bayes@N where there are trials."""
-    return "bayes" if data.questions else DEFAULT[data.kind]
+    return "bayes" if data.questions else DEFAULT[data.form]
 
 
 def named_methods(methods: Any) -> dict[str, str | Ranker]:
@@ -124,9 +124,9 @@ def check_pairing(rankers: Mapping[str, Ranker], data: Data, pairing: str) -> No
 
 def ranker_for(method: str | Ranker, data: Data, options: Mapping[str, Any]) -> Ranker:
     """The ranker of a method for a kind of data: on ordered lists Plackett-Luce has one likelihood, that of lists."""
-    if data.kind == "rankings" and isinstance(method, str):
+    if data.form == "rankings" and isinstance(method, str):
         method = _LISTS.get(method, method)
-    elif data.kind == "rankings" and isinstance(method, PlackettLuce):
+    elif data.form == "rankings" and isinstance(method, PlackettLuce):
         if method.separation != "raise":
             raise OptionError("separation is for pairs; on ordered lists use PlackettLuceRankings, with a prior")
         method = PlackettLuceRankings(prior=method.prior, solver=method.solver)
@@ -152,7 +152,13 @@ def prepare(method: str | Ranker, data: Data, R0: Any, options: Mapping[str, Any
             f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
             "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"
         )
-    check_kind(data, ranker.kinds or ranker.statistic.kinds, name, _INSTEAD[data.kind])
+    if data.kind == "real":
+        raise UnsupportedDataError(
+            f"{name} does not read real scores yet; pass levels=, which name the categories, or turn R into 0 and 1"
+        )
+    if getattr(data, "weighted", False):
+        raise UnsupportedDataError(f"{name} does not read weights of questions yet; leave them out")
+    check_kind(data, ranker.kinds or ranker.statistic.kinds, name, _INSTEAD[data.form])
     if isinstance(ranker, NeedsPrior):
         ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
     elif R0 is not None:

@@ -18,7 +18,7 @@ KINDS = [RESPONSES, BATTLES, LISTS]
 ROWS = {"responses": "questions", "comparisons": "battles", "rankings": "orders"}
 
 
-of_each_kind = pytest.mark.parametrize("data", KINDS, ids=lambda data: data.kind)
+of_each_kind = pytest.mark.parametrize("data", KINDS, ids=lambda data: data.form)
 
 
 @of_each_kind
@@ -41,7 +41,7 @@ def test_the_arrays_of_the_caller_stay_his():
 @of_each_kind
 def test_units_count_what_a_bootstrap_draws(data):
     expected = {"responses": {"question": 6, "trial": 4}, "comparisons": {"battle": 4}, "rankings": {"order": 4}}
-    assert data.units == expected[data.kind]
+    assert data.units == expected[data.form]
     assert data.coverage.shape == (5,)
 
 
@@ -54,8 +54,8 @@ def test_names_indices_and_masks_select_the_same(data):
         assert part.models == ("ada", "bob", "eve")
         for a, b in zip(part.arrays(), picked[0].arrays(), strict=True):
             np.testing.assert_array_equal(a, b)
-    n = 6 if data.kind == "responses" else len(data.arrays()[0])
-    first, masked = (data.select(**{ROWS[data.kind]: chosen}) for chosen in ([0], [True] + [False] * (n - 1)))
+    n = 6 if data.form == "responses" else len(data.arrays()[0])
+    first, masked = (data.select(**{ROWS[data.form]: chosen}) for chosen in ([0], [True] + [False] * (n - 1)))
     np.testing.assert_array_equal(first.arrays()[0], masked.arrays()[0])
 
 
