@@ -10,6 +10,7 @@ draw random numbers.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import time
@@ -31,9 +32,17 @@ def data_set(name: str, path: str) -> tuple[Any, Any]:
     if path:
         return jr.read(path), None
     if name in mimic.ALL:
-        bench = mimic.benchmark(name, seed=CONFIG["seed"])
+        bench = mimic.benchmark(name, seed=CONFIG["seed"], match=CONFIG["match"])
         return jr.Responses(bench.R, models=bench.models), bench.greedy[:, :, None]
     return jr.datasets.load(name), None
+
+
+EXTEND = {"separation": "extend"}
+"""What the published programs do in effect: they stop at large parameters, which order separated models."""
+
+
+def has_option(entry: Any, option: str) -> bool:
+    return option in {f.name for f in dataclasses.fields(entry.ranker())}
 
 
 def fit(name: str, path: str) -> dict[str, Any]:
@@ -41,7 +50,8 @@ def fit(name: str, path: str) -> dict[str, Any]:
     from jaxrank.methods.catalogue import entries
 
     data, prior = data_set(name, path)
-    methods = [m for m, e in entries().items() if e.published or m in CONFIG["additions"]]
+    chosen = {m: e for m, e in entries().items() if e.published or m in CONFIG["additions"]}
+    methods = {m: e.ranker(**EXTEND if has_option(e, "separation") else {}) for m, e in chosen.items()}
     began = time.perf_counter()
     table = jr.fit_all(data, methods, R0=prior, dtype=CONFIG["dtype"], seed=CONFIG["seed"])
     seconds = time.perf_counter() - began
@@ -64,7 +74,7 @@ def summary(found: dict[str, Any]) -> dict[str, Any]:
 
     published = {m for m, e in entries().items() if e.published} - {"avg"}
     tau = np.array([t for m, t in found["tau_with_gold"].items() if m in published and np.isfinite(t)])
-    same = sorted(m for m, t in found["tau_with_gold"].items() if m in published and t > 1 - 1e-9)
+    same = sorted(m for m, t in found["tau_with_gold"].items() if m in published and t == 1)
     tail = sorted(((t, m) for m, t in found["tau_with_gold"].items() if m in published and t < 0.85))
     return {
         "n": len(tau),

@@ -18,6 +18,7 @@ import numpy as np
 
 import jaxrank as jr
 from experiments import mimic
+from experiments.full_trial_agreement.run import EXTEND, has_option
 from jaxrank.errors import JaxrankError
 from jaxrank.studies.replicates import subsample
 
@@ -27,9 +28,10 @@ RESULTS = HERE / "results.json"
 
 def one(R: np.ndarray, greedy: np.ndarray, method: str, gold: jr.Result) -> dict:
     prior = {"R0": greedy[:, :, None]} if method == "bayes_greedy" else {}
+    ranker = jr.entries()[method].ranker(**EXTEND if has_option(jr.entries()[method], "separation") else {})
     start = time.perf_counter()
     try:
-        rep = subsample(R, method, seed=0, **prior)
+        rep = subsample(R, ranker, seed=0, **prior)
         found = {"failed": {str(s): n for s, n in rep.status_counts().items() if s != jr.Status.CONVERGED}}
         for target, reference in (("gold", gold), ("self", None)):
             tau = rep.tau(reference)
@@ -55,7 +57,7 @@ def main() -> None:
         return
     until = time.monotonic() + args.seconds
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    data = {b: mimic.benchmark(b, seed=config["seed"]) for b in args.benchmark}
+    data = {b: mimic.benchmark(b, seed=config["seed"], match=config["match"]) for b in args.benchmark}
     gold = {b: jr.fit(bench.R, "bayes", dtype="float64") for b, bench in data.items()}
     for m, (b, bench) in itertools.product(args.method, data.items()):
         if m in results.get(b, {}) or time.monotonic() > until:

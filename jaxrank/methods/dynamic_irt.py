@@ -11,9 +11,10 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts, Sequence
 from jaxrank.models.fit import Fit, precise, solver_resolution
+from jaxrank.models.irt.parts import Parts, extended_status, grounded, parts_of
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
-from jaxrank.models.options import choice, count, number
+from jaxrank.models.options import SEPARATION, choice, count, number
 from jaxrank.models.ranker import Entry, Explains, Ranker
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
@@ -31,7 +32,8 @@ class GrowthIRT(Ranker, Explains):
     **Scores** a level of theta in log-odds, difficulties summing to 0.
     **Fields** ``score``: "initial" theta0 (default, as published), "final" theta0 + theta1, "mean" theta0 + theta1 / 2,
     or "gain" theta1.  ``slope_penalty``: weight of sum theta1^2 in the objective, > 0, default 0.01 as published.
-    ``max_steps``: default 100.
+    ``separation``: "raise" (default), "nan" or "extend" as in `rasch`; with "extend" the parts are ordered by what all
+    trials say, and slopes are those inside the parts.  ``max_steps``: default 100.
     **Params** ``initial``, ``slope`` (L,), ``difficulty`` (M,), ``separated`` (L,).
     **Status** as `rasch`: the slopes are penalised, so a finite optimum exists under the same condition. ``MAX_STEPS``.
     **Departs** in nothing; the published code scores the final level unless told otherwise.
@@ -42,6 +44,7 @@ class GrowthIRT(Ranker, Explains):
     binary: ClassVar[bool] = True
     score: str = choice("initial", SCORES)
     slope_penalty: Any = number(0.01, above=0)
+    separation: str = choice("raise", SEPARATION)
     max_steps: int = count(100)
 
     def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
@@ -51,24 +54,34 @@ class GrowthIRT(Ranker, Explains):
         penalty = jnp.diag(jnp.array([0.0, 2.0], dtype)) * jnp.asarray(self.slope_penalty, dtype)
         table = _pooled(stat, keep_extreme=True)
         status, separated = joint_existence(table)
-        found = _fit(stat, table, design, penalty, False, status == Status.CONVERGED, self.max_steps)
+        parts = parts_of(table) if self.separation == "extend" else None
+        alive = status == Status.CONVERGED if parts is None else status != Status.DISCONNECTED
+        found = _fit(stat, table, design, penalty, False, alive, self.max_steps, parts)
         path, b = found.params
-        lost = status != Status.CONVERGED
+        solved = precise(found.status, found.error)
+        if parts is None:
+            lost = status != Status.CONVERGED
+            status, b = jnp.where(lost, status, solved).astype(jnp.int32), reported_difficulty(table, b)
+        else:
+            status, lost = extended_status(status, solved, parts)
+            first, b = parts.joined(path[:, 0], b)
+            path = path.at[:, 0].set(first)
         blank = lambda v: jnp.where(lost, jnp.nan, v)
         start, slope = blank(path[:, 0]), blank(path[:, 1])
         levels = {"initial": start, "final": start + slope, "mean": start + slope / 2, "gain": slope}
         params = {
             "initial": start,
             "slope": slope,
-            "difficulty": blank(reported_difficulty(table, b)),
+            "difficulty": blank(b),
             "separated": separated,
+            **({} if parts is None else {"part": parts.part}),
         }
-        status = jnp.where(lost, status, precise(found.status, found.error)).astype(jnp.int32)
         resolution = solver_resolution(jnp.concatenate([start, slope]), found.error)
         return Fit(levels[self.score], status, found.steps, resolution, params)
 
     def explain(self, stat: Sequence, fit: Fit, models: Names, questions: Names) -> str:
-        return explain_separation(_counts(stat), fit, models, questions, "use dynamic_irt_state_space or rasch_map")
+        remedy = 'use dynamic_irt_state_space, rasch_map, or separation="extend"'
+        return explain_separation(_counts(stat), fit, models, questions, remedy)
 
 
 class StateSpaceIRT(Ranker):
@@ -149,15 +162,20 @@ def _fit(
     hold: bool,
     alive: Any,
     max_steps: int,
+    parts: Parts | None = None,
 ) -> Minimum:
     """Abilities design @ x_l with a quadratic penalty on every x_l. Params: (x (L, width), difficulties (M,)).
 
+    ``parts``: only results inside these are read, and one model of each is held.
     ``hold``: the penalty depends on the place of the abilities, so the sum of difficulties is held at 0 by a
     multiplier.
     """
     outcomes = jnp.transpose(stat.outcomes, (2, 0, 1))  # (L, N, M)
     dtype = design.dtype
     seen = ((outcomes >= 0) & table.used[None, None, :]).astype(dtype)
+    if parts is not None:
+        table = parts.table
+        seen = seen * (table.trials > 0)[:, None, :]
     right = (outcomes == 1).astype(dtype) * seen
     theta, b = rasch_start(table)
     # Both designs give a constant ability when every trial's level is the same.
@@ -177,7 +195,10 @@ def _fit(
         top, bottom = -gradient[:, :, None], jnp.sum(excess, axis=(0, 1))[:, None]
         if hold:
             top, bottom = jnp.concatenate([top, 0 * top], axis=2), jnp.concatenate([bottom, w], axis=1)
-        s, t = solve_arrow(rows, cross, columns, top, bottom[:, None, :], tie=w)
+        if parts is not None:
+            first = rows[:, 0, 0]
+            rows = rows.at[:, 0, 0].set(grounded(first, first, parts.ground))
+        s, t = solve_arrow(rows, cross, columns, top, bottom[:, None, :], tie=w if parts is None else None)
         s, t = (s[:, :, 0], t[:, 0, 0]) if not hold else _held(s, t[:, 0], w)
         change = jnp.matmul(s, design.T)[:, :, None] - t[None, None, :]
         return (s, t), jnp.max(jnp.abs(change) * table.used[None, None, :])

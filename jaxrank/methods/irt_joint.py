@@ -11,10 +11,11 @@ from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.cells import probability
 from jaxrank.models.irt.joint import JointModel, fit_joint
+from jaxrank.models.irt.parts import extended_status, parts_of
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import explain_separation, item_table, joint_existence, reported_difficulty
-from jaxrank.models.options import count, flag, number, part
+from jaxrank.models.options import SEPARATION, choice, count, flag, number, part
 from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, Explains, Ranker
 from jaxrank.numerics.status import Status
@@ -29,6 +30,7 @@ class TwoParameter(Ranker, Explains):
     **Scores** theta, difficulties summing to 0. Stretching theta and b by s while dividing every a by s changes nothing
     in the likelihood: the penalty on log a alone fixes the scale (with a prior, the two together).
     **Fields** ``prior``: a `jaxrank.priors` prior on theta or a variance v for Gaussian(0, v); default flat.
+    ``separation``: "raise" (default), "nan" or "extend" as in `Rasch`.
     ``slope_penalty``: weight of sum (log a)^2 in the objective, > 0, default 0.01 as published.  ``n_starts``: 1 to 4
     starting points, the best end is kept, default 3.  ``details``: True adds item fit.  ``max_steps``: default 300.
     **Params** ``difficulty``, ``discrimination`` (M,), ``objective`` (minus the penalised log-likelihood),
@@ -46,6 +48,7 @@ class TwoParameter(Ranker, Explains):
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
+    separation: str = choice("raise", SEPARATION)
     slope_penalty: Any = number(0.01, above=0)
     n_starts: int = count(3, 1, 4)
     details: bool = flag(False)
@@ -53,10 +56,11 @@ class TwoParameter(Ranker, Explains):
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         model = JointModel(self.prior, self.slope_penalty, 0.0, False)
-        return _fit(model, stat, self.n_starts, self.max_steps, self.details)
+        return _fit(model, stat, self.separation, self.n_starts, self.max_steps, self.details)
 
     def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
-        return explain_separation(stat, fit, models, questions, "use rasch_2pl_map, mml_2pl, or a prior")
+        remedy = 'use rasch_2pl_map, mml_2pl, a prior, or separation="extend"'
+        return explain_separation(stat, fit, models, questions, remedy)
 
 
 class ThreeParameter(Ranker, Explains):
@@ -79,6 +83,7 @@ class ThreeParameter(Ranker, Explains):
     binary: ClassVar[bool] = True
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
+    separation: str = choice("raise", SEPARATION)
     slope_penalty: Any = number(0.01, above=0)
     guessing: Any = number(None, above=0, below=1)
     guessing_penalty: Any = number(0.1, 0)
@@ -88,33 +93,43 @@ class ThreeParameter(Ranker, Explains):
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         model = JointModel(self.prior, self.slope_penalty, self.guessing_penalty, self.guessing is None, self.guessing)
-        return _fit(model, stat, self.n_starts, self.max_steps, self.details)
+        return _fit(model, stat, self.separation, self.n_starts, self.max_steps, self.details)
 
     def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
-        return explain_separation(stat, fit, models, questions, "use rasch_3pl_map, mml_3pl, or a prior")
+        remedy = 'use rasch_3pl_map, mml_3pl, a prior, or separation="extend"'
+        return explain_separation(stat, fit, models, questions, remedy)
 
 
-def _fit(model: JointModel, stat: Counts, n_starts: int, max_steps: int, details: bool) -> Fit:
+def _fit(model: JointModel, stat: Counts, separation: str, n_starts: int, max_steps: int, details: bool) -> Fit:
     proper = model.prior.proper
     table = item_table(stat, keep_extreme=not proper)
     if proper:
         status, separated = jnp.asarray(Status.CONVERGED, jnp.int32), jnp.zeros(stat.trials.shape[0], bool)
     else:
         status, separated = joint_existence(table)
-    found = fit_joint(model, table, n_starts, status == Status.CONVERGED, max_steps)
-    status = jnp.where(status == Status.CONVERGED, precise(found.status, found.error), status).astype(jnp.int32)
-    lost = (status == Status.NO_FINITE_OPTIMUM) | (status == Status.DISCONNECTED)
+    parts = parts_of(table) if separation == "extend" and not proper else None
+    whole, table = table, table if parts is None else parts.table
+    alive = status == Status.CONVERGED if parts is None else status != Status.DISCONNECTED
+    found = fit_joint(model, table, n_starts, alive, max_steps, None if parts is None else parts.ground)
     theta, items = found.params
     b, a, c = model.curve(items)
+    if parts is None:
+        status = jnp.where(status == Status.CONVERGED, precise(found.status, found.error), status).astype(jnp.int32)
+        lost = (status == Status.NO_FINITE_OPTIMUM) | (status == Status.DISCONNECTED)
+        b = reported_difficulty(table, b)
+    else:
+        status, lost = extended_status(status, precise(found.status, found.error), parts)
+        theta, b = parts.joined(theta, b)
     blank = lambda v: jnp.where(lost, jnp.nan, v)
     a = jnp.where(table.used, a, jnp.nan)
     resolution = solver_resolution(blank(theta), found.error)
-    scores, status = of_all_images(table, blank(theta), status, resolution)
+    scores, status = of_all_images(whole, blank(theta), status, resolution)
     params: dict[str, Any] = {
-        "difficulty": blank(reported_difficulty(table, b)),
+        "difficulty": blank(b),
         "discrimination": blank(a),
         "objective": blank(found.value),
         "separated": separated,
+        **({} if parts is None else {"part": parts.part}),
     }
     if model.guesses:
         params["guessing"] = blank(jnp.where(table.used, c, jnp.nan))

@@ -10,8 +10,8 @@ import numpy as np
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import choice, number, part
-from jaxrank.models.pairs.fit import SEPARATION, PairedModel, fit_paired
+from jaxrank.models.options import SEPARATION, choice, number, part
+from jaxrank.models.pairs.fit import PairedModel, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior

@@ -10,8 +10,8 @@ from jaxtyping import Array
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import choice, part
-from jaxrank.models.pairs.fit import SEPARATION, PairedModel, Support, fit_paired
+from jaxrank.models.options import SEPARATION, choice, part
+from jaxrank.models.pairs.fit import PairedModel, Support, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior

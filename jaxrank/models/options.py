@@ -22,6 +22,8 @@ LARGEST = 1e9
 SMALLEST = 1e-9
 """Smallest option that must be above 0: its inverse powers stay within float32."""
 MOST = 2**31 - 1
+SEPARATION = ("raise", "nan", "extend")
+"""What a method without a prior does where models or questions are all right or all wrong against the rest."""
 
 
 def number(

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
+from jaxrank.models.irt.parts import grounded
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Prior
@@ -57,8 +58,11 @@ class _Pieces(NamedTuple):
     scale: tuple[Array, Array]  # positive diagonals that damping multiplies
 
 
-def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, max_steps: int) -> Minimum:
-    """The best of several damped Newton runs. Params of the result: (theta (L,), items (M, depth))."""
+def fit_joint(
+    model: JointModel, table: ItemTable, n_starts: int, alive: Any, max_steps: int, ground: Any = None
+) -> Minimum:
+    """The best of several damped Newton runs. Params of the result: (theta (L,), items (M, depth)). ``ground`` as in
+    `fit_rasch`."""
     smoothings = model.prior.smoothings
 
     def run(start: tuple) -> Minimum:
@@ -70,7 +74,7 @@ def fit_joint(model: JointModel, table: ItemTable, n_starts: int, alive: Any, ma
 
             found = levenberg_marquardt(
                 objective,
-                lambda m, d: _step(table, m, d),
+                lambda m, d: _step(table, m, d, ground),
                 x,
                 alive=alive,
                 max_steps=max_steps,
@@ -108,8 +112,8 @@ def _least_information(model: JointModel, table: ItemTable, x: tuple) -> Array:
     an ability has run off, which guessing makes possible on connected data too."""
     theta, items = x
     eta = jnp.exp(items[None, :, 1]) * (theta[:, None] - items[None, :, 0])
-    information = jnp.sum(_cells(model, table, eta, items).fisher_ee, axis=1)
-    return jnp.min(information / jnp.maximum(jnp.sum(table.trials, axis=1), 1))
+    information, trials = jnp.sum(_cells(model, table, eta, items).fisher_ee, axis=1), jnp.sum(table.trials, axis=1)
+    return jnp.min(jnp.where(trials > 0, information / jnp.maximum(trials, 1), jnp.inf))
 
 
 def _best_scale(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> tuple[Array, Array]:
@@ -220,13 +224,13 @@ def _pieces(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> 
     return value, pieces
 
 
-def _step(table: ItemTable, m: _Pieces, damping: Array) -> tuple[Array, Array]:
+def _step(table: ItemTable, m: _Pieces, damping: Array, ground: Any = None) -> tuple[Array, Array]:
     used = table.used[:, None]
     eye = jnp.eye(m.columns.shape[-1], dtype=m.columns.dtype)
     columns = m.columns + eye[None, :, :] * (damping * m.scale[1])[:, :, None]
     columns = jnp.where(used[:, :, None], columns, eye[None, :, :])
     tie = jnp.zeros_like(m.gradient[1]).at[:, 0].set(table.weight)
     g, h = m.gradient[0][:, None, None], jnp.where(used, m.gradient[1], 0)[:, :, None]
-    rows = (m.rows + damping * m.scale[0])[:, None, None]
-    x, y = solve_arrow(rows, m.cross, columns, -g, -h, tie=tie, tied=m.level)
+    rows = grounded(m.rows + damping * m.scale[0], m.scale[0], ground)[:, None, None]
+    x, y = solve_arrow(rows, m.cross, columns, -g, -h, tie=tie if ground is None else None, tied=m.level)
     return x[:, 0, 0], y[:, :, 0]

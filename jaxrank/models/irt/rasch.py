@@ -8,24 +8,30 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxrank.models.irt.parts import grounded
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Empirical, Flat, Gaussian, Prior
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt, self_concordant_newton
 
 
-def fit_rasch(table: ItemTable, prior: Prior, centred: bool, alive: Any = True, max_steps: int = 100) -> Minimum:
+def fit_rasch(
+    table: ItemTable, prior: Prior, centred: bool, alive: Any = True, max_steps: int = 100, ground: Any = None
+) -> Minimum:
     """Maximise the joint likelihood of k ~ Binomial(n, sigmoid(theta - b)) times a prior on theta.
 
     ``centred``: difficulties sum to 0 over the questions (each as often as it was drawn); False leaves their place to a
-    proper prior. Params of the result: (theta (L,), b (M,)).
+    proper prior. ``ground``: (L,) 1 for one model of each part of a table in parts (`Parts`), which a flat prior leaves
+    free each for itself. Params of the result: (theta (L,), b (M,)).
     """
+    centred = centred and ground is None
     hold = centred and not isinstance(prior, Flat)
     start = rasch_start(table)
     if isinstance(prior, Flat | Gaussian | Empirical):
 
         def step(x: tuple) -> tuple[tuple, Array]:
             _, gradient, curvature = _rasch_model(table, prior, x, 0.0, with_value=False)
+            curvature = (grounded(curvature[0], curvature[0], ground), *curvature[1:])
             s = _rasch_step(table, gradient, curvature, jnp.zeros(()), centred, hold)
             return s, _largest_change(table, s)
 

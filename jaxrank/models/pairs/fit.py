@@ -23,8 +23,6 @@ from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
-SEPARATION = ("raise", "nan", "extend")
-
 
 class PairedModel(Explains, HasCovariance, StartsNear):
     """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
