@@ -99,9 +99,9 @@ class Ballots(eqx.Module):
         places = data.places.T
         end = data.open_end & (places == places.max(axis=0))
         listed = (places > 0) & ~end
-        below = jnp.asarray(end) if end.any() else None
+        below = put(end, bool) if end.any() else None
         grade = put(np.where(listed, -places.astype(float), 0), real())
-        return cls(grade, jnp.zeros((), real()), jnp.asarray(listed), below, put(data.count, real()))
+        return cls(grade, jnp.zeros((), real()), put(listed, bool), below, put(data.count, real()))
 
     @classmethod
     def reduce(cls, rows: CountRows | Ballots, weights: Weights) -> Ballots:

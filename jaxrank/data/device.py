@@ -18,8 +18,10 @@ def real() -> Any:
 
 
 def put(x: Any, dtype: Any) -> Array:
-    """A host array on the device. NumPy changes its type: JAX would compile a program to do that."""
-    return jnp.asarray(np.asarray(x, dtype))
+    """A host array on the device. NumPy changes its type and JAX is told which it is: else JAX would compile a program
+    for every shape."""
+    host = np.asarray(x, jax.dtypes.canonicalize_dtype(dtype))
+    return jnp.asarray(host, host.dtype)
 
 
 def ones_if_none(x: Any, shape: tuple[int, ...]) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -116,7 +118,12 @@ class UnitRows(eqx.Module):
     def merged(self, weights: Weights) -> Float[Array, " events"]:
         """Weight of every event where ``weights.trials`` (E,) says how often each unit was drawn; None: as given."""
         drawn = self.count if weights.trials is None else weights.trials
-        return jnp.zeros(self.outcomes.shape[0], self.count.dtype).at[self.event].add(drawn[self.unit])
+        return _merged(drawn, self.unit, self.event, self.outcomes.shape[0])
+
+
+@partial(jax.jit, static_argnames="n")
+def _merged(drawn: Array, unit: Array, event: Array, n: int) -> Array:
+    return jnp.zeros(n, drawn.dtype).at[event].add(drawn[unit])
 
 
 class Sequence(eqx.Module):
@@ -137,7 +144,7 @@ class Sequence(eqx.Module):
     @classmethod
     def of(cls, data: Data, **_: Any) -> Sequence:
         if isinstance(data, Responses):
-            return cls.gather(jnp.asarray(tensor_of(data, "an ordered sequence"), jnp.int8), None)
+            return cls.gather(put(tensor_of(data, "an ordered sequence"), jnp.int8), None)
         if not np.all(counted(data).count == 1):
             raise UnsupportedDataError(
                 f"rating systems read {data.content} in the order given; these have counts other than 1, so their "

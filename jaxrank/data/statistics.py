@@ -197,7 +197,7 @@ class Pairs(eqx.Module):
     @classmethod
     def rows(cls, data: Data, unit: str = "trial", pairing: str = "aligned", **_: Any) -> Any:
         if isinstance(data, Comparisons):
-            tie = jnp.asarray(data.outcome == TIE)
+            tie = put(data.outcome == TIE, bool)
             swap = data.outcome == 1
             a, b = np.where(swap, data.b, data.a), np.where(swap, data.a, data.b)
             return BattleRows(put(a, jnp.int32), put(b, jnp.int32), tie, put(data.count, real()), len(data.models))

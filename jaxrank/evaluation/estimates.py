@@ -167,17 +167,22 @@ def interval_estimate(
 ) -> Estimate:
     """The normal interval mean +- z sd of the given probability, clipped to the range of the metric."""
     level = check_level(level)
-    z = ndtri(jnp.asarray(0.5 + level / 2, mean.dtype))
-    ends = jnp.maximum(mean - z * sd, bounds[0]), jnp.minimum(mean + z * sd, bounds[1])
-    estimate = Estimate(point, mean, sd, *ends, level, "normal, within the range of the metric")
+    lower, upper = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), bounds)
+    estimate = Estimate(point, mean, sd, lower, upper, level, "normal, within the range of the metric")
     return shaped(cells, estimate)
+
+
+@jax.jit
+def _ends(mean: Array, sd: Array, below: Any, bounds: tuple[Any, Any]) -> tuple[Array, Array]:
+    z = ndtri(below)
+    return jnp.maximum(mean - z * sd, bounds[0]), jnp.minimum(mean + z * sd, bounds[1])
 
 
 def shaped(cells: Cells, estimate: Estimate) -> Estimate:
     """Scalars for one model; NumPy arrays outside ``jit`` and ``vmap``, where the type is no longer JAX's business."""
-    estimate = jax.tree.map(lambda v: v[0], estimate) if cells.single else estimate
-    traced = any(isinstance(v, Tracer) for v in jax.tree.leaves(estimate))
-    return estimate if traced else jax.tree.map(np.asarray, estimate)
+    if not any(isinstance(v, Tracer) for v in jax.tree.leaves(estimate)):
+        estimate = jax.tree.map(np.asarray, estimate)
+    return jax.tree.map(lambda v: v[0], estimate) if cells.single else estimate
 
 
 def over_questions(weight: Array, mean: Array, variance: Array) -> tuple[Array, Array]:

@@ -208,14 +208,18 @@ def clustered_error(R: Evaluated, w: npt.ArrayLike | None = None) -> Float[Array
     """
     cells = read(R, None, 1.0, weights_size(w))
     stat = cells.stat
-    weights = stat.levels if w is None else jnp.asarray(w, stat.levels.dtype)
+    error = _clustered(stat, stat.levels if w is None else jnp.asarray(w, stat.levels.dtype))
+    return error[0] if cells.single else error
+
+
+@eqx.filter_jit
+def _clustered(stat: Any, weights: Array) -> Array:
     n = stat.trials
     means = jnp.sum(stat.categories * weights[None, None], axis=-1) / jnp.where(n > 0, n, 1)
     size = jnp.sum(stat.observed, axis=-1)
     centre = jnp.sum(stat.observed * means, axis=-1) / size
     squares = jnp.sum(stat.observed * jnp.square(means - centre[:, None]), axis=-1)
-    error = jnp.sqrt(jnp.where(size > 1, squares / jnp.maximum(size - 1, 1) / size, jnp.nan))
-    return error[0] if cells.single else error
+    return jnp.sqrt(jnp.where(size > 1, squares / jnp.maximum(size - 1, 1) / size, jnp.nan))
 
 
 @eqx.filter_jit

@@ -11,6 +11,7 @@ from jaxrank.numerics.lanes import lanes
 _WORD = 32
 
 
+@jax.jit
 def reachability(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
     """Transitive and reflexive closure: ``out[i, j]`` when a path of zero or more edges leads from i to j.
 
@@ -47,6 +48,7 @@ def _warshall(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nod
     return reached.reshape(n, -1, n_lanes)[:, :n] > 0
 
 
+@jax.jit
 def strong_components(reach: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
     """``out[i, j]`` when i and j reach each other; ``reach`` is a closure as `reachability` returns it."""
     return reach & reach.T
@@ -56,6 +58,7 @@ def strongly_connected(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, ""]:
     return jnp.all(reachability(edges))
 
 
+@jax.jit
 def component_labels(together: Bool[Array, "nodes nodes"]) -> Int[Array, " nodes"]:
     """Smallest node of each node's component, for an equivalence relation such as `strong_components` gives."""
     return jnp.argmax(together, axis=1).astype(jnp.int32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
 from typing import Any, Literal
 
 import jax
@@ -38,6 +40,11 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
         )
     s = as_scores(scores)
     _check_resolution(resolution, s.shape[:-1])
+    return _ranked(s, resolution, method)
+
+
+@partial(jax.jit, static_argnames="method")
+def _ranked(s: Array, resolution: Any, method: RankMethod) -> Array:
     head = tie_heads(s, resolution)
     known = ~jnp.isnan(s)
     above = known[..., None, :] & (head[..., None, :] > head[..., :, None])
@@ -59,12 +66,17 @@ def rank_scores(scores: ArrayLike, method: RankMethod = "competition", resolutio
 
 def as_scores(values: Any, name: str = "scores") -> Array:
     """Floats (..., L); `DataError` for anything but numbers of one model or more."""
+    known = None
+    if not isinstance(values, jax.Array):
+        with contextlib.suppress(TypeError, ValueError):  # traced numbers in a list, or no array at all
+            known = np.asarray(values)
     try:
-        kind = "f" if isinstance(values, jax.Array) else np.asarray(values).dtype.kind
-    except (TypeError, ValueError):  # traced numbers in a list, or no array at all
-        kind = "f"
-    try:
-        s = jnp.asarray(values if kind in "biuf" else None)
+        if known is None:
+            s = jnp.asarray(values)
+        else:  # `jnp.asarray` would compile a program for the shape
+            whole = known.dtype.kind in "biu"
+            known = known.astype(jnp.zeros(()).dtype) if whole else known
+            s = jax.device_put(known if known.dtype.kind == "f" else None)
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"{name} must be numbers, one for each model") from None
     if s.ndim == 0 or s.shape[-1] == 0 or jnp.issubdtype(s.dtype, jnp.complexfloating):
@@ -99,6 +111,7 @@ def _check_resolution(resolution: Any, shape: tuple[int, ...]) -> None:
         )
 
 
+@jax.jit
 def tie_heads(scores: Float[Array, "*batch models"], resolution: Any = 0.0) -> Float[Array, "*batch models"]:
     """The best score of each model's group of ties: equal for tied models, in the order of the scores."""
     s = jnp.asarray(scores)
@@ -125,10 +138,16 @@ def kendall_tau(a: Any, b: Any) -> Array:
     >>> round(float(jr.kendall_tau([3, 2, 1], [3, 1, 1])), 3)
     0.816
     """
-    x, y = map(_signs, same_models(a, b))
+    return _kendall(*same_models(a, b))
+
+
+@jax.jit
+def _kendall(a: Array, b: Array) -> Array:
+    x, y = _signs(a), _signs(b)
     return _bounded(_inner(x, y), _inner(x, x), _inner(y, y))
 
 
+@jax.jit
 def tau_with(
     scores: Num[Array, "rows models"], resolution: Num[Array, " rows"], reference: Num[Array, "..."]
 ) -> Float[Array, " rows"]:
@@ -174,7 +193,12 @@ def tau_with(
 def spearman(a: Any, b: Any) -> Array:
     """Spearman's rank correlation with average ranks for ties, over the last axis. NaN where an input is constant or
     holds NaN."""
-    x, y = map(_centred_ranks, same_models(a, b))
+    return _spearman(*same_models(a, b))
+
+
+@jax.jit
+def _spearman(a: Array, b: Array) -> Array:
+    x, y = _centred_ranks(a), _centred_ranks(b)
     dot = lambda u, v: jnp.sum(u * v, axis=-1)
     return _bounded(dot(x, y), dot(x, x), dot(y, y))
 
@@ -185,7 +209,11 @@ def weighted_tau(a: Any, b: Any) -> Array:
 
     Source: Vigna (2015), "A weighted correlation index for rankings with ties", additive hyperbolic weighing.
     """
-    a, b = same_models(a, b)
+    return _weighted(*same_models(a, b))
+
+
+@jax.jit
+def _weighted(a: Array, b: Array) -> Array:
     x, y = _signs(a), _signs(b)
     total = 0.0
     for first, second in ((a, b), (b, a)):
@@ -203,8 +231,12 @@ def top_k_overlap(a: Any, b: Any, k: int) -> Array:
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         raise OptionError(f"k={one_line(k)}; it must be a whole number of 1 or more")
     a, b = same_models(a, b)
-    k = min(k, a.shape[-1])
-    in_a, in_b = ((ranks > 0) & (ranks <= k) for ranks in map(rank_scores, (a, b)))
+    return _overlap(a, b, min(k, a.shape[-1]))
+
+
+@jax.jit
+def _overlap(a: Array, b: Array, k: Any) -> Array:
+    in_a, in_b = ((ranks > 0) & (ranks <= k) for ranks in (rank_scores(a), rank_scores(b)))
     return jnp.sum(in_a & in_b, axis=-1) / jnp.maximum(jnp.sum(in_a, axis=-1), jnp.sum(in_b, axis=-1))
 
 

@@ -99,7 +99,7 @@ def _by_question(posterior: Any, spec: PosteriorModel, evidence: Evidence) -> Ca
     trials = np.moveaxis(np.asarray(data.outcomes), 0, -1)  # (M, N, L)
     if spec.family.unit == "pair":
         like = Aligned(data.n_categories, jnp.zeros(()).dtype)
-        by_model = jnp.asarray(np.moveaxis(trials, -1, 1)[:, :, None, :])  # (M, L, 1, N)
+        by_model = np.moveaxis(trials, -1, 1)[:, :, None, :]  # (M, L, 1, N)
         pairs = jax.tree.map(np.asarray, jax.vmap(lambda x: Pairs.gather(x, like))(by_model))
         a, b = evidence.design["a"], evidence.design["b"]
         counts = np.stack([pairs.wins[:, a, b], pairs.wins[:, b, a], pairs.ties[:, a, b]], axis=-1).astype(float)
@@ -138,7 +138,7 @@ def _over_draws(posterior: Any, function: Callable[..., Any], every: int = 1, ke
         def run(flat: Any, keys: Any, design: Any) -> Any:
             return jax.lax.map(lambda x: function(x[0], design, x[1]), (flat, keys))
 
-        out = run(flat, keys, jax.tree.map(jnp.asarray, design))
+        out = run(flat, keys, design)
     return jax.tree.map(lambda x: np.asarray(x).reshape(n_chains, n, *x.shape[1:]), out)
 
 
@@ -176,7 +176,7 @@ def _replicates(
     key = as_key(seed)
 
     def one(values: Any, _: Any, key: Any) -> Any:
-        outcomes = spec.outcomes(values, jax.tree.map(jnp.asarray, design)).sample(key)
+        outcomes = spec.outcomes(values, design).sample(key)
         found = summarise(outcomes, design)
         return {name: value for name, (_, value) in found.items()} if isinstance(found, dict) else found
 

@@ -186,7 +186,7 @@ def _run_on_host(work: Replication, start: int, stop: int, size: int) -> dict[st
             key, contents = draws.ranker_key(draws.replicate_key(work.key, start + b)), b"%d" % b
         if contents not in seen:
             seen[contents] = len(fits)
-            stat = jax.tree.unflatten(tree, [jnp.asarray(x[b]) for x in leaves])
+            stat = jax.tree.unflatten(tree, [jax.device_put(x[b]) for x in leaves])
             fits.append({k: np.asarray(v) for k, v in kept_of(work.ranker(stat, key=key)).items()})
         place[b] = seen[contents]
     arrays = {name: np.stack([f[name] for f in fits])[place] for name in fits[0]}

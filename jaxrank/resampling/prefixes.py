@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxrank.data.device import put
 from jaxrank.data.kind import Counted, Data
 from jaxrank.data.responses import responses_of
 from jaxrank.errors import OptionError
@@ -142,10 +143,10 @@ def make_prefixes(
         if values is not None:
             kept = (values - values[0])[data.outcomes]
             kept = kept.sum(axis=1).T if shared else kept
-            return TotalPrefixes(values=jnp.asarray(kept, _total_dtype(values - values[0], data.shape)), **common)
+            return TotalPrefixes(values=put(kept, _total_dtype(values - values[0], data.shape)), **common)
         outcomes = np.moveaxis(np.asarray(data.outcomes), 2, 0) if shared else data.outcomes
         return TablePrefixes(
-            outcomes=jnp.asarray(outcomes, jnp.int8),
+            outcomes=put(outcomes, jnp.int8),
             table=cell_table(ranker, data.shape[2], np.asarray(data.levels)),
             **common,
         )

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxrank.data.device import put, real
 from jaxrank.data.kind import Counted, Data
 from jaxrank.data.pairing import all_pairs_size
 from jaxrank.data.responses import Responses, responses_of
@@ -217,7 +218,7 @@ def make_source(
     scheme.check(data.shape)
     if data.outcomes is None:
         if isinstance(scheme, Independent) and _by_counts(statistic, pairing):
-            levels = jnp.asarray(data.levels, jnp.zeros(()).dtype)
+            levels = put(data.levels, real())
             return CellSource(scheme=scheme, statistic=statistic, counts=data.counts, levels=levels)
         if scheme.name not in ("questions", "models") and getattr(scheme, "unit", None) != "questions":
             raise UnsupportedDataError(
@@ -248,7 +249,7 @@ def _trials(data: Responses, statistic: Any, scheme: Scheme, pairing: str) -> So
         )
     rows = statistic.rows(data, unit_of(probe), pairing=pairing)
     rescaled = isinstance(scheme, Bayesian) and isinstance(rows, CountRows) and is_uneven(data.outcomes)
-    trials = jnp.asarray(data.trials, dtype) if rescaled and probe.trials is not None else None
+    trials = put(data.trials, dtype) if rescaled and probe.trials is not None else None
     return TrialSource(
         scheme=scheme, statistic=statistic, shape=data.shape, rows=rows, outcomes=None, like=None, trials=trials
     )
@@ -268,7 +269,7 @@ def _outcomes(data: Responses, statistic: type) -> Array:
         raise UnsupportedDataError(
             f"{statistic.name} statistics need to know which trial succeeded; these results are counts only"
         )
-    return jnp.asarray(data.outcomes, jnp.int8 if data.n_categories <= 128 else jnp.int16)
+    return put(data.outcomes, jnp.int8 if data.n_categories <= 128 else jnp.int16)
 
 
 def _by_counts(statistic: Any, pairing: str) -> bool:
@@ -321,7 +322,7 @@ def unit_stream(data: Counted, statistic: Any, scheme: Scheme) -> UnitStream:
         scheme=scheme,
         statistic=statistic,
         shape=shape,
-        copies=jnp.asarray(copies, jnp.int32),
+        copies=put(copies, jnp.int32),
         rows=_unit_rows(data, distinct, statistic),
         n_distinct=len(distinct.count),
         float_dtype=np.dtype(jnp.zeros(()).dtype),

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.data.device import put
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import HIGHEST, Counts
@@ -75,8 +76,8 @@ def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array)
     return TabulatedReplication(
         scheme=scheme,
         shape=data.shape,
-        successes=jnp.asarray(successes, dtype),
-        table=jnp.asarray(table, dtype),
+        successes=put(successes, dtype),
+        table=put(table, dtype),
         key=key,
         block=block_size(lane, low=256, high=1024),
     )

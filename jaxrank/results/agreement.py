@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from jaxtyping import Array
 
 from jaxrank.errors import JaxrankWarning, OptionError, UndefinedScoreError
 from jaxrank.models.options import shown
@@ -134,8 +135,7 @@ class Agreement(Returned):
     def tau(self) -> np.ndarray:
         """Kendall's tau-b of every two methods, (K, K); NaN for a ranking that ties all models."""
         with jax.enable_x64(True):
-            pairwise = jax.jit(lambda x: kendall_tau(x[:, None, :], x[None, :, :]))
-            return np.asarray(pairwise(self.ranks))
+            return np.asarray(_pairwise(self.ranks))
 
     @property
     def tau_with_gold(self) -> dict[str, float]:
@@ -189,3 +189,8 @@ class Agreement(Returned):
     def __repr__(self) -> str:
         n_methods, n_orders = len(self.methods), len(self.groups)
         return f"Agreement({n_methods} methods in {n_orders} distinct orders, {len(self.models)} models)"
+
+
+@jax.jit
+def _pairwise(ranks: Array) -> Array:
+    return kendall_tau(ranks[:, None, :], ranks[None, :, :])

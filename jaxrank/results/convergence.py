@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxrank.data.device import put
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_choice, check_count
 from jaxrank.numerics.interval import Interval, check_level
@@ -62,7 +63,7 @@ class PrefixWork(Work):
     @classmethod
     def make(cls, prefixes: Prefixes, key: Array, reference: np.ndarray, with_tau: bool) -> PrefixWork:
         block = block_size(prefixes.lane_bytes, low=8, high=64)
-        ranks = jnp.asarray(reference, jnp.float32)
+        ranks = put(reference, jnp.float32)
         return cls(prefixes=prefixes, key=key, reference=ranks, with_tau=with_tau, block=block)
 
 
@@ -262,6 +263,7 @@ class Convergence(Returned):
         return f"Convergence({', '.join(self.methods)}; {size}; reference: {self.reference})"
 
 
+@jax.jit
 def same_ranking(scores: Array, resolution: Array, reference: Array) -> Bool[Array, " prefixes"]:
     """Whether scores (n, L) rank the models as ``reference`` (L,) does, ties included; False where one is NaN.
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
-import jax
 import numpy as np
 
 from jaxrank.data.accepted import Seed
@@ -80,7 +79,7 @@ class Result(RankedModels):
         """Ranks with ties as "competition" 1 2 2 4, "competition_max", "dense" or "average"; 0 where a score is NaN."""
         check_choice("method", method, RANK_METHODS)
         with self.precision():
-            return np.asarray(_ranks(self.scores, method, self.fit.resolution))
+            return np.asarray(rank_scores(self.scores, method, self.fit.resolution))
 
     @property
     def status(self) -> Status:
@@ -344,9 +343,6 @@ class Result(RankedModels):
 def coverage_note(data: Data, ranker: Ranker) -> str:
     """A sentence where models were not tried on the same questions, with what the method makes of it; else empty."""
     return f"{data.gaps}; {ranker.gaps}" if ranker.statistic in (Counts, Ballots) and data.gaps else ""
-
-
-_ranks = jax.jit(rank_scores, static_argnums=1)
 
 
 @eqx.filter_jit

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.names import model_index
@@ -197,12 +196,12 @@ class Replicates(Study):
 def tau_of_ranks(ranks: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """tau-b of each row of ranks (B, L), 1 best and 0 unknown, with reference scores (L,)."""
     values = np.where(ranks > 0, -ranks.astype(np.float32), np.nan)
-    wanted = jnp.asarray(_descending(reference), jnp.float32)
+    wanted = _descending(reference).astype(np.float32)
     with jax.enable_x64(False):
         steps = range(0, len(values), _TAU_ROWS)
         padded = np.pad(values, ((0, -len(values) % min(_TAU_ROWS, len(values))), (0, 0)))
         parts = [padded[a : a + _TAU_ROWS] for a in steps]
-        taus = [np.asarray(_tau(part, np.zeros(len(part), np.float32), wanted)) for part in parts]
+        taus = [np.asarray(tau_with(part, np.zeros(len(part), np.float32), wanted)) for part in parts]
         return np.concatenate(taus)[: len(values)]
 
 
@@ -210,6 +209,3 @@ def _descending(reference: np.ndarray) -> np.ndarray:
     """Whole ranks of reference scores, the highest first; NaN stays."""
     distinct, place = np.unique(reference, return_inverse=True)
     return np.where(np.isnan(reference), np.nan, len(distinct) - place.reshape(reference.shape))
-
-
-_tau = jax.jit(tau_with)

@@ -194,7 +194,7 @@ def decode(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if kind == "float":
         return float(content)
     if kind == "key":
-        return jax.random.wrap_key_data(jnp.asarray(decode(content, arrays)))
+        return jax.random.wrap_key_data(jax.device_put(decode(content, arrays)))
     if kind in ("tuple", "list"):
         values = [decode(v, arrays) for v in content]
         return tuple(values) if kind == "tuple" else values

@@ -116,7 +116,7 @@ def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: A
         ranker=ranker,
         single=single,
         whole=read_statistic(ranker, data, pairing),
-        gold=jnp.asarray(gold),
+        gold=jax.device_put(gold),
         key=key,
         size=size,
         block=block_size(lane, low=2, high=64),
@@ -152,4 +152,4 @@ def _own(weights: Any, *tables: Any) -> list[Any]:
     w = np.asarray(weights)
     first = np.argsort(w == 0, axis=1, kind="stable")[:, : max(1, int((w > 0).sum(1).max()))]
     rows = [x if x is None else np.take_along_axis(np.asarray(x), first[:, :, None], axis=1) for x in tables]
-    return [x if x is None else jnp.asarray(x) for x in (np.take_along_axis(w, first, axis=1), *rows)]
+    return [x if x is None else jax.device_put(x) for x in (np.take_along_axis(w, first, axis=1), *rows)]

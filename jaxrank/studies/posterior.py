@@ -222,7 +222,7 @@ def _prepare(data: Data, kind: str, priors: Priors | None, hierarchical: bool, p
         model = _standard_model(kind, tuple(priors.items()), hierarchical, centred, shapes)
     else:
         model = build(spec, evidence.design, priors, hierarchical, centred)
-    return _Job(spec, argument, jax.tree.map(jnp.asarray, evidence), priors, hierarchical, model)
+    return _Job(spec, argument, jax.device_put(evidence), priors, hierarchical, model)
 
 
 @functools.lru_cache(maxsize=32)
@@ -314,7 +314,7 @@ def _mode_of(spec_name: str, argument: Any, variance: Any) -> tuple[Any, Any]:
 
 
 def _mode(job: _Job, variance: float) -> tuple[Any, Any]:
-    return _mode_of(job.spec.name, likelihood_argument(job.argument), jnp.asarray(variance))
+    return _mode_of(job.spec.name, likelihood_argument(job.argument), np.asarray(variance))
 
 
 def _laplace(job: _Job, key: Any, n_chains: int, n_samples: int) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def information(log_prob, prior, params, n_models: int) -> np.ndarray:
         t = p[:n_models] - jnp.mean(p[:n_models])
         return -log_prob(p) + (0.0 if prior is None else prior.penalty(t))
 
-    return np.linalg.pinv(np.asarray(jax.hessian(objective)(params)), rcond=1e-9)[:n_models, :n_models]
+    return np.linalg.pinv(np.asarray(jax.jit(jax.hessian(objective))(params)), rcond=1e-9)[:n_models, :n_models]
 
 
 @pytest.mark.parametrize("prior", PRIORS)

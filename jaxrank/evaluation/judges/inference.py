@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from jaxrank.data.device import put
 from jaxrank.errors import DataError, JaxrankWarning, OptionError
 from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
 from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
@@ -68,7 +69,7 @@ class JudgePosterior:
     @property
     def ranks(self) -> np.ndarray:
         """Competition ranks of the posterior means, int (K,); 1 is best."""
-        return np.asarray(rank_scores(jnp.asarray(self.scores)))
+        return np.asarray(rank_scores(self.scores))
 
     def interval(self, level: float = 0.95) -> Interval:
         """Equal-tailed intervals of the scores, (K,)."""
@@ -232,11 +233,11 @@ def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tupl
             raise DataError(f"counts has shape {y.shape}; it needs (judges, candidates, levels), numbers of 0 or more")
         if gold is not None:
             raise OptionError("gold needs scores question by question; counts do not say which question they belong to")
-        return jnp.asarray(y, dtype), y.shape
+        return put(y, dtype), y.shape
     found, m = checked_scores(scores, n_levels)
     known = np.full(found.shape[1:], -1.0) if gold is None else numbers("gold", gold)
     whole = known == np.round(known)
     if known.shape != found.shape[1:] or known.max() >= m or not np.all(whole) or known.min() < -1:
         raise DataError(f"gold must be levels below {m}, or -1, of shape (candidates, questions) = {found.shape[1:]}")
     known = known.astype(np.int32)
-    return jax.tree.map(jnp.asarray, patterns_of(found, known, m, dtype)), (*found.shape[:2], m)
+    return jax.device_put(patterns_of(found, known, m, dtype)), (*found.shape[:2], m)

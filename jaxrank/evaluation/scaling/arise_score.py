@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxrank.data.device import put, real
 from jaxrank.errors import DataError
 from jaxrank.models.options import numbers
 
@@ -23,7 +24,11 @@ def arise_samples(accuracy: Any, tokens: Any) -> Float[Array, "*batch samples"]:
     **tokens**: above 0; the formula is applied as it stands where they fall from one level to the next
     (`falling_share` says how often). NaN for a sample that lacks a level.
     """
-    a, t = _paired(accuracy, tokens)
+    return _samples(*_paired(accuracy, tokens))
+
+
+@jax.jit
+def _samples(a: Array, t: Array) -> Array:
     step = a[..., 1:] - a[..., :-1]
     kept = t[..., :-1] / t[..., 1:]
     return jnp.sum(step * jnp.where(step > 0, kept, jnp.where(step < 0, 1 / kept, 1)), axis=-1)
@@ -45,6 +50,7 @@ def scaling_metric(accuracy: Any, tokens: Any) -> Float[Array, "*batch"]:
     return mean_slope(a, t, jnp.ones((*a.shape[:-2], a.shape[-1]), bool))
 
 
+@jax.jit
 def mean_slope(a: Array, t: Array, counted: Array) -> Array:
     """`scaling_metric` over the levels that count, ``counted`` (..., levels)."""
     whole = jnp.all(~jnp.isnan(a) & ~jnp.isnan(t), axis=-1, keepdims=True)
@@ -63,6 +69,11 @@ def falling_share(tokens: Any) -> Float[Array, "*batch"]:
     t = _floats("tokens", tokens)
     if t.ndim < 2 or t.shape[-1] < 2:
         raise DataError(f"tokens has shape {t.shape}; it must be (..., samples, levels), two levels or more")
+    return _falling(t)
+
+
+@jax.jit
+def _falling(t: Array) -> Array:
     whole = jnp.all(~jnp.isnan(t), axis=-1)
     falls = jnp.any(t[..., 1:] < t[..., :-1], axis=-1) & whole
     return jnp.sum(falls, axis=-1) / jnp.sum(whole, axis=-1)
@@ -80,7 +91,7 @@ def _paired(accuracy: Any, tokens: Any) -> tuple[Array, Array]:
 def _floats(name: str, value: Any) -> Array:
     """Numbers in JAX's precision; arrays of JAX may be traced."""
     if not isinstance(value, jax.Array):
-        value = numbers(name, value)
+        return put(numbers(name, value), real())
     elif jnp.issubdtype(value.dtype, jnp.complexfloating):
         raise DataError(f"{name} must be an array of numbers, not of complex ones")
     return jnp.asarray(value, jnp.zeros(()).dtype)

@@ -61,18 +61,25 @@ def evaluate_scaling(
             raise DataError(f"model {name!r} has trials at {own.sum()} level; scaling needs two or more")
     y, t = _on_samples(y, t, present, names, common)
     ahead = _ahead(present)
-    a, tok = (np.asarray(_filled(jnp.asarray(_means(x)), ahead)) for x in (y, t))
+    a, tok = (np.asarray(_filled(jax.device_put(_means(x)), ahead)) for x in (y, t))
     falling = np.asarray(falling_share(tok))
     score, slope = (
         np.asarray(arise(a, tok)),
-        np.asarray(mean_slope(jnp.asarray(a), jnp.asarray(tok), jnp.asarray(present))),
+        np.asarray(mean_slope(jax.device_put(a), jax.device_put(tok), jax.device_put(present))),
     )
     key = as_key(seed)
     crossed, null, p_value = _without_noise(y, t, present, score, n_exchanges, ranker_key(key))
     sampled = np.asarray(arise_samples(a, tok))
     _warn_of_falls(falling, names, sampled)
     draws = _replicates(
-        jnp.asarray(y), jnp.asarray(t), jnp.asarray(crossed), ahead, jnp.asarray(present), key, n_replicates, resample
+        jax.device_put(y),
+        jax.device_put(t),
+        jax.device_put(crossed),
+        ahead,
+        jax.device_put(present),
+        key,
+        n_replicates,
+        resample,
     )
     kept = ("arise", "scaling_metric", "cross_fit") if resample == "samples" else ("arise", "scaling_metric")
     whole = np.isfinite(sampled)[..., None] & present[:, None, :]
@@ -157,7 +164,7 @@ def _ahead(present: np.ndarray) -> Any:
     lacks changes nothing."""
     place = np.arange(present.shape[1])
     last = np.maximum.accumulate(np.where(present, place, -1), axis=1)
-    return jnp.asarray(np.where(last < 0, present.argmax(1)[:, None], last))
+    return jax.device_put(np.where(last < 0, present.argmax(1)[:, None], last))
 
 
 def _filled(means: Array, ahead: Array) -> Array:

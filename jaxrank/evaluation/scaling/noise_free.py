@@ -60,7 +60,7 @@ def exchanged(correct: Any, tokens: Any, n_exchanges: int, key: Array) -> Float[
     **correct**, **tokens**: (samples, levels, trials), NaN where missing. If no success rate depends on the level, the
     data are one such deal, so the share of deals that score as much is an exact p-value.
     """
-    return np.asarray(_exchanged(jnp.asarray(correct), jnp.asarray(tokens), key, n_exchanges))
+    return np.asarray(_exchanged(jax.device_put(correct), jax.device_put(tokens), key, n_exchanges))
 
 
 @functools.partial(jax.jit, static_argnums=3)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.names import listed
@@ -86,7 +85,7 @@ class ScalingResult:
     @property
     def ranks(self) -> np.ndarray:
         """Competition ranks by ``arise``, int (L,); 1 is best. Noise costs a model with rates near one half most."""
-        return np.asarray(rank_scores(jnp.asarray(self.arise)))
+        return np.asarray(rank_scores(self.arise))
 
     def interval(self, level: float = 0.95, of: str = "rates") -> Interval:
         """Intervals, (L,). **of**: "rates", ARISE of the success rates: from the lower end of ``arise`` to the upper

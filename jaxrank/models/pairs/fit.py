@@ -191,7 +191,7 @@ def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequen
             "every win can be pushed apart and every tie kept together at once, so strengths and tie parameter "
             f"run off; {remedy.split(' or ')[0]}"
         )
-    reach = np.asarray(reachability(jnp.asarray(edges)))
+    reach = np.asarray(reachability(edges))
     if status == Status.NOT_UNIQUE:
         apart = [(models[i], models[j]) for i, j in np.argwhere(~(reach | reach.T)) if i < j]
         listed = ", ".join(f"{a!r} and {b!r}" for a, b in apart[:4])

@@ -5,8 +5,10 @@ An event is a slate S of models of which the set U is chosen over the rest V. Al
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -39,6 +41,7 @@ SMALL = 64
 MOST_PAIRS = 2**24
 
 
+@partial(jax.jit, static_argnames="whole")
 def choices(outcomes: Int[Array, "events models"], weights: Float[Array, " events"], whole: bool = False) -> Choices:
     """Split outcomes 1 (chosen), 0 (rejected), -1 (absent). ``whole``: a tie of the whole slate is informative."""
     chosen = (outcomes == 1).astype(weights.dtype)
@@ -78,6 +81,7 @@ class Gate(NamedTuple):
     tied: Bool[Array, ""]
 
 
+@partial(jax.jit, static_argnames="whole")
 def gate(c: Choices, whole: bool = False) -> Gate:
     """Strong connectivity of the support graph, with an edge from i to j when i was chosen over j [ford1957]."""
     used = jnp.where(c.weights > 0, 1, 0).astype(c.weights.dtype)
@@ -121,6 +125,7 @@ class SetTotals(NamedTuple):
         return self.active & ~first
 
 
+@partial(jax.jit, static_argnames=("n_orders", "whole"))
 def set_totals(c: Choices, n_orders: int, whole: bool = False) -> SetTotals:
     """Totals for tie orders up to ``n_orders``. ``whole``: a choice of the whole slate is a possible outcome."""
     size = jnp.sum(c.chosen, axis=1)
@@ -133,6 +138,7 @@ def set_totals(c: Choices, n_orders: int, whole: bool = False) -> SetTotals:
     return SetTotals(mean_choice, orders, slates, slate_weights, top, n_slates, jnp.sum(c.weights) - jnp.sum(inside))
 
 
+@partial(jax.jit, static_argnames=("n_orders", "whole"))
 def orders_connected(c: Choices, n_orders: int, whole: bool = False) -> Bool[Array, ""]:
     """Whether the tie parameters are finite, given finite strengths: every group of the orders that occur was,
     somewhere, chosen where an order outside the group was possible."""

@@ -193,18 +193,18 @@ def explanation(stat: Any, status: Status, models: Sequence[str], name: str) -> 
     """The models that make an optimum infinite, and the remedy."""
     remedy = "use a prior (the identifier that ends in _map)"
     outcomes, weights = np.asarray(stat.outcomes), np.asarray(stat.weights)
-    c = choices(jnp.asarray(outcomes), jnp.asarray(weights))
+    c = choices(outcomes, weights)
     if status == Status.UNDEFINED:
         return f"some events choose more models at once than {name} allows; raise max_tied"
     if status not in (Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED):
         return ""
     edges = np.asarray(joint(c.chosen, c.rejected, c.weights)) > 0
     if status == Status.DISCONNECTED:
-        reach = np.asarray(reachability(jnp.asarray(edges | edges.T)))
+        reach = np.asarray(reachability(edges | edges.T))
         groups = [np.flatnonzero(row) for row in np.unique(reach, axis=0)]
         listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
         return f"groups of models that no event tells apart: {listed}. Leave all but one group out, or {remedy}"
-    reach = np.asarray(reachability(jnp.asarray(edges)))
+    reach = np.asarray(reachability(edges))
     if reach.all():
         return "a tie order is never seen beside the others, so its parameter runs off; leave these events out"
     strict = reach & ~reach.T

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.kind import Data
@@ -34,7 +33,7 @@ def findings_of_wins(data: Data) -> list[Finding]:
                 methods=PAIRED_ML,
             )
         )
-    closure = reachability(jnp.asarray(wins))
+    closure = reachability(wins)
     components = strong_components(closure)
     reach, together = np.asarray(closure), np.asarray(components)
     if len(groups) == 1 and not together.all():
@@ -62,6 +61,6 @@ def findings_of_wins(data: Data) -> list[Finding]:
 
 def _components(edges: np.ndarray) -> list[list[int]]:
     """Groups of nodes that symmetric edges connect, the largest first."""
-    labels = np.asarray(component_labels(reachability(jnp.asarray(edges))))
+    labels = np.asarray(component_labels(reachability(edges)))
     groups = [np.flatnonzero(labels == k).tolist() for k in dict.fromkeys(labels.tolist())]
     return sorted(groups, key=len, reverse=True)
