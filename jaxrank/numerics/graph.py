@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
@@ -16,17 +19,44 @@ def reachability(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"
     """Transitive and reflexive closure: ``out[i, j]`` when a path of zero or more edges leads from i to j.
 
     Warshall's algorithm on rows packed into 32-bit words, L steps of L * ceil(L / 32) words; nothing is done for a
-    batch of graphs in which every pair of nodes is linked both ways.
+    batch of graphs each of which has a node linked both ways with every other.
     """
     return _closure(edges)
 
 
-def _closure_lanes(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nodes lanes"]:
+def connectivity(
+    edges: Bool[Array, "nodes nodes"],
+) -> tuple[Bool[Array, "nodes nodes"], Bool[Array, ""], Bool[Array, ""]]:
+    """`reachability`, whether every node reaches every other, and whether it would if edges led both ways."""
+    return _connectivity(edges)
+
+
+def _by_hub(edges: Array, simple: Callable[[Array], Any], search: Callable[[Array], Any]) -> Any:
+    """``simple`` of graphs (nodes, nodes, lanes) each of which has a node linked both ways with every other: there
+    every node reaches every other; ``search`` of the others. Both are given the edges and those of a node with itself.
+    """
     loops = edges | jnp.eye(edges.shape[0], dtype=bool)[..., None]
-    return jax.lax.cond(jnp.all(loops), lambda e: e, _warshall, loops)
+    hub = jnp.all(loops, axis=0) & jnp.all(loops, axis=1)
+    return jax.lax.cond(jnp.all(jnp.any(hub, axis=0)), simple, search, loops)
+
+
+def _closure_lanes(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nodes lanes"]:
+    return _by_hub(edges, jnp.ones_like, _warshall)
+
+
+def _connectivity_lanes(edges: Bool[Array, "nodes nodes lanes"]) -> tuple[Array, Array, Array]:
+    def simple(loops: Array) -> tuple[Array, Array, Array]:
+        return jnp.ones_like(loops), jnp.ones_like(loops[0, 0]), jnp.ones_like(loops[0, 0])
+
+    def search(loops: Array) -> tuple[Array, Array, Array]:
+        reach, both_ways = _warshall(loops), _warshall(loops | jnp.swapaxes(loops, 0, 1))
+        return reach, jnp.all(reach, axis=(0, 1)), jnp.all(both_ways, axis=(0, 1))
+
+    return _by_hub(edges, simple, search)
 
 
 _closure = lanes(_closure_lanes)
+_connectivity = lanes(_connectivity_lanes)
 
 
 def _warshall(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nodes lanes"]:
@@ -52,10 +82,6 @@ def _warshall(edges: Bool[Array, "nodes nodes lanes"]) -> Bool[Array, "nodes nod
 def strong_components(reach: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
     """``out[i, j]`` when i and j reach each other; ``reach`` is a closure as `reachability` returns it."""
     return reach & reach.T
-
-
-def strongly_connected(edges: Bool[Array, "nodes nodes"]) -> Bool[Array, ""]:
-    return jnp.all(reachability(edges))
 
 
 @jax.jit

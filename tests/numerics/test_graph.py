@@ -9,11 +9,11 @@ from scipy.sparse.csgraph import connected_components
 
 from jaxrank.numerics.graph import (
     component_labels,
+    connectivity,
     dominance_levels,
     levels,
     reachability,
     strong_components,
-    strongly_connected,
 )
 
 
@@ -32,11 +32,28 @@ def test_closure_and_components(n):
         np.testing.assert_array_equal(labels[:, None] == labels, theirs[:, None] == theirs)
 
 
-def test_strong_connection():
-    cycle = np.roll(np.eye(40, dtype=bool), 1, axis=1)
-    assert bool(strongly_connected(cycle))
-    cycle[7] = False
-    assert not bool(strongly_connected(cycle))
+@pytest.mark.parametrize("n", [1, 5, 33])
+def test_connectivity_of_one_graph_and_of_batches(n):
+    """Random graphs, thin to dense; graphs with a hub, which take the short way, alone and beside one without."""
+    rng = np.random.default_rng(n)
+    graphs = [rng.random((n, n)) < density for density in (0, 0.5 / n, 1.2 / n, 3 / n, 8 / n, 1)]
+    graphs.append(np.roll(np.eye(n, dtype=bool), 1, axis=1))  # a cycle: no hub, all connected
+    star = np.zeros((n, n), bool)
+    star[0] = star[:, 0] = True
+    outward = np.zeros((n, n), bool)
+    outward[0] = True
+    graphs += [star, outward]
+    expected = []
+    for edges in graphs:
+        strong, weak = (connected_components(edges, connection=c)[0] == 1 for c in ("strong", "weak"))
+        expected.append((strong, weak))
+    batch = jax.jit(jax.vmap(connectivity))
+    for chosen in (range(len(graphs)), [7] * 3):
+        reach, connected, linked = batch(np.stack([graphs[g] for g in chosen]))
+        for place, g in enumerate(chosen):
+            np.testing.assert_array_equal(reach[place], reachability(graphs[g]))
+            assert (bool(connected[place]), bool(linked[place])) == expected[g], g
+    assert [tuple(map(bool, connectivity(g)[1:])) for g in graphs] == expected
 
 
 def test_levels_are_longest_chains():

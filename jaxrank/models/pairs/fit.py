@@ -18,7 +18,7 @@ from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximi
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, HasCovariance, StartsNear
-from jaxrank.numerics.graph import dominance_levels, reachability, strong_components
+from jaxrank.numerics.graph import connectivity, dominance_levels, reachability, strong_components
 from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
@@ -90,10 +90,8 @@ def _support(model: PairedModel, stat: Pairs) -> Support:
     if model.prior.proper:
         status = jnp.asarray(Status.CONVERGED, jnp.int32)
         return Support(everyone, everyone, status, ~indifferent)
-    reach = reachability(edges)
+    reach, connected, linked = connectivity(edges)
     together = strong_components(reach)
-    connected = jnp.all(together)
-    linked = jnp.all(reachability(edges | edges.T))
     runs_off = some_ties & recession_exists(stat) if free_tie else jnp.array(False)
     status = jnp.where(
         connected & ~runs_off, Status.CONVERGED, jnp.where(linked, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED)

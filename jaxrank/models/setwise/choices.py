@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.statistics import HIGHEST
-from jaxrank.numerics.graph import reachability, strongly_connected
+from jaxrank.numerics.graph import connectivity, reachability
 from jaxrank.numerics.status import Status
 
 
@@ -86,13 +86,11 @@ def gate(c: Choices, whole: bool = False) -> Gate:
     """Strong connectivity of the support graph, with an edge from i to j when i was chosen over j [ford1957]."""
     used = jnp.where(c.weights > 0, 1, 0).astype(c.weights.dtype)
     edges = jnp.matmul((c.chosen * used[:, None]).T, c.rejected) > 0
+    _, connected, together = connectivity(edges)
     if whole:
         present = c.chosen + c.rejected
         together = jnp.all(reachability(joint(present, present, used) > 0))
-    else:
-        together = jnp.all(reachability(edges | edges.T))
     tied = ~jnp.any(edges) & jnp.all(reachability(c.met))
-    connected = strongly_connected(edges)
     status = jnp.where(together, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED)
     return Gate(jnp.where(connected | tied, Status.CONVERGED, status), connected, tied)
 
