@@ -62,4 +62,4 @@ def test_other_fields_of_solvers_are_checked():
         with pytest.raises(jr.errors.OptionError, match="it must be"):
             make()
     with pytest.raises(jr.errors.OptionError, match="solver="):
-        jr.methods.BradleyTerry(solver="newton")
+        jr.methods.BradleyTerry(solver="simplex")
