@@ -14,8 +14,7 @@ import typer
 
 from jaxrank.cli.runtime import in_flags, say
 from jaxrank.data import datasets
-from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.responses import Responses
+from jaxrank.data.kind import Data
 from jaxrank.errors import OptionError
 
 READING = "Reading the file"
@@ -104,43 +103,49 @@ def save_option(what: str, suffixes: Sequence[str]) -> Any:
     return typer.Option("--save", metavar="FILE", help=f"Write {what} to this file ({', '.join(suffixes)}).")
 
 
+_COLUMNS = {
+    "model": "the model",
+    "question": "the question (of battles: the prompt)",
+    "trial": "the trial",
+    "answer": "right answers, with which the scores (predictions) are compared",
+    "weight": "what a question counts, or a battle",
+    "group": "the task or subject of a question",
+    "a": "the first model of battles",
+    "b": "the second model of battles",
+    "winner": "the winner of battles",
+    "a_score": "what the first side of a battle scored",
+    "b_score": "what the second side scored",
+    "count": "the number of battles that a row stands for",
+    "voter": "the judge of battles",
+    "category": "the category of battles",
+    "time": "the time of battles",
+}
+"""Options of ``read`` that name one column, here ``--model-column`` and so on, and what the column holds."""
+
+
+def _option(kind: Any, help: str, *names: str, default: Any = None) -> tuple[Any, Any]:
+    return Annotated[kind, typer.Option(*names, help=help, rich_help_panel=READING)], default
+
+
 _READING: dict[str, tuple[Any, Any]] = {
     "files": (Files, inspect.Parameter.empty),
-    "model_column": (Annotated[str | None, typer.Option(help="Column of the model.", rich_help_panel=READING)], None),
-    "question_column": (
-        Annotated[str | None, typer.Option(help="Column of the question.", rich_help_panel=READING)],
-        None,
+    "score_column": _option(
+        list[str], "Column of the score; repeated or with commas, each is a question.", "--score-column", default=[]
     ),
-    "trial_column": (Annotated[str | None, typer.Option(help="Column of the trial.", rich_help_panel=READING)], None),
-    "score_column": (Annotated[str | None, typer.Option(help="Column of the score.", rich_help_panel=READING)], None),
-    **{
-        f"{role}_column": (
-            Annotated[str | None, typer.Option(help=f"Battles: column of {what}.", rich_help_panel=READING)],
-            None,
-        )
-        for role, what in (
-            ("model_a", "the first model"),
-            ("model_b", "the second model"),
-            ("winner", "the winner"),
-            ("count", "the number of battles that a row stands for"),
-        )
-    },
-    "levels": (
-        Annotated[
-            str | None, typer.Option(help="The distinct scores in ascending order: 0,0.5,1", rich_help_panel=READING)
-        ],
-        None,
+    **{f"{role}_column": _option(str | None, f"Column of {what}.") for role, what in _COLUMNS.items()},
+    "wide": _option(str | None, "What the columns of a wide table are: models or questions."),
+    "model_from_path": _option(
+        str | None, "Pattern of the path with the model in braces: 'runs/{model}/{task}/*.json'."
     ),
-    "threshold": (
-        Annotated[float | None, typer.Option(help="Scores of at least this count as right.", rich_help_panel=READING)],
-        None,
+    "lower_is_better": _option(
+        bool | None,
+        "Whether lower scores are better; by default as columns are called.",
+        "--lower-is-better/--higher-is-better",
     ),
-    "file_format": (
-        Annotated[
-            str | None, typer.Option(help="Format of the file where its name does not say.", rich_help_panel=READING)
-        ],
-        None,
-    ),
+    "missing": _option(str, "Questions that a model lacks: observed, common or worst.", default="observed"),
+    "levels": _option(str | None, "The distinct scores in ascending order: 0,0.5,1"),
+    "threshold": _option(float | None, "Scores of at least this count as right."),
+    "file_format": _option(str | None, "Format of the file where its name does not say."),
     "read_options": (
         Annotated[
             list[str],
@@ -178,42 +183,41 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
 def read_data(
     files: list[str],
     *,
-    model_column: str | None = None,
-    question_column: str | None = None,
-    trial_column: str | None = None,
-    score_column: str | None = None,
-    model_a_column: str | None = None,
-    model_b_column: str | None = None,
-    winner_column: str | None = None,
-    count_column: str | None = None,
+    score_column: Sequence[str] = (),
+    wide: str | None = None,
+    model_from_path: str | None = None,
+    lower_is_better: bool | None = None,
+    missing: str = "observed",
     levels: str | None = None,
     threshold: float | None = None,
     file_format: str | None = None,
     read_options: Sequence[str] = (),
-) -> Responses | Comparisons:
-    """The results in files, or a bundled data set where its name is given and no such file exists; says its notes."""
+    **columns: str | None,
+) -> Data:
+    """The results in files, or a bundled data set where its name is given and no such file exists; says its notes.
+
+    **columns**: ``model_column`` and so on, for each name of `_COLUMNS`.
+    """
     if len(files) == 1 and files[0] in datasets.available() and not os.path.exists(files[0]):
-        data = datasets.load(files[0])
+        data: Data = datasets.load(files[0])
     else:
         from jaxrank.data.readers import read
 
         others = _other_options(read, parse_options(read_options, "--read"))
-        columns = {
-            "model": others.pop("model", model_column),
-            "question": question_column,
-            "trial": trial_column,
-            "score": score_column,
-            "model_a": model_a_column,
-            "model_b": model_b_column,
-            "winner": winner_column,
-            "count": count_column,
-        }
+        named = {role: columns.get(f"{role}_column") for role in _COLUMNS}
+        named["model"] = others.pop("model", named["model"])
+        scores = [name for text in score_column for name in _score_names(text)]
         data = read(
             files[0] if len(files) == 1 else files,
             format=file_format,
+            score=None if not scores else scores[0] if len(scores) == 1 else scores,
+            wide=wide,
+            model_from_path=model_from_path,
+            lower_is_better=others.pop("lower_is_better", lower_is_better),
+            missing=missing,
             levels=None if levels is None else parse_numbers("--levels", levels),
             threshold=threshold,
-            **columns,
+            **named,
             **others,
         )
     for note in data.notes:
@@ -221,18 +225,20 @@ def read_data(
     return data
 
 
+def _score_names(text: str) -> list[str]:
+    """Names of columns that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()] or [text]
+
+
 def _other_options(read: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Options of ``read`` that have no argument of their own on the command line."""
-    own = ("path", "format", *COLUMNS[1:], "levels", "threshold")
+    own = ("path", "format", *[c for c in _COLUMNS if c != "model"], "score", "wide", "model_from_path", "missing")
+    own = (*own, "levels", "threshold")
     known = [name for name in inspect.signature(read).parameters if name not in own]
     for name in options:
         if name not in known:
             raise OptionError(f"--read {name}=...: there is no such option; there are {', '.join(known)}")
     return options
-
-
-COLUMNS = ("model", "question", "trial", "score", "model_a", "model_b", "winner", "count")
-"""Options of ``read`` that name columns, here ``--model-column`` and so on."""
 
 
 def parse_numbers(option: str, text: str) -> tuple[float, ...]:

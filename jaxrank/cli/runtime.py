@@ -15,7 +15,7 @@ import jax
 
 from jaxrank.errors import JaxrankError
 
-_COLUMNS = "model|question|trial|score|model_a|model_b|winner|count"
+_COLUMNS = "model|question|trial|score|answer|weight|group|a|b|winner|a_score|b_score|count|voter|category|time"
 _READ = "array|scorer|metric|filter|rescore|questions|n"
 IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
@@ -23,6 +23,11 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\bjaxrank\.(bootstrap|posterior)\b(?!\()", r"`jaxrank \1`"),
     (rf"\b({_COLUMNS})=\.\.\.", lambda m: f"--{m[1].replace('_', '-')}-column ..."),
     (rf"\b({_READ})=\.\.\.", r"--read \1=..."),
+    (r"\b(wide|missing)=(['\"])(\w+)\2", r"--\1 \3"),
+    (r"\bwide=\.\.\.", "--wide ..."),
+    (r"\bmodel_from_path=", "--model-from-path "),
+    (r"\blower_is_better=False", "--higher-is-better"),
+    (r"\berrors='missing'", "--read errors=missing"),
     (r"\b(winner_as|model)=(?=[\"'])", r"--read \1="),
     (r"\bformat=\.\.\.", "--file-format ..."),
     (r"\blevels=\(0, 0\.5, 1\)", "--levels 0,0.5,1"),

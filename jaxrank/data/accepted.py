@@ -58,7 +58,7 @@ def _made(data: DataLike) -> Data:
     try:
         return from_frame(frame)
     except DataError as error:
-        if "=..." not in str(error):
+        if "=..." not in str(error) and "wide=" not in str(error):
             raise
         raise DataError(f"{error} Name columns in jr.from_frame(frame, model=...), and pass what it returns.") from None
 

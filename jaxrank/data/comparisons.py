@@ -105,7 +105,9 @@ class Comparisons(Counted):
         outcome = np.concatenate([np.full(len(i), A_WINS), np.full(len(p), TIE)])
         return cls._made(first, second, outcome, np.concatenate([w[i, j], t[p, q]]), names, ())
 
-    def _set(self, a, b, outcome, count, models, notes, columns=MappingProxyType({})) -> None:
+    def _set(
+        self, a, b, outcome, count, models, notes, columns: Mapping[str, np.ndarray] = MappingProxyType({})
+    ) -> None:
         for name, values, dtype in (
             ("a", a, np.int32),
             ("b", b, np.int32),
@@ -304,8 +306,9 @@ def _columns(columns: Any, size: int) -> dict[str, np.ndarray]:
         if values.dtype.kind in "biuf":
             out[name] = values.astype(np.float64)
         else:
-            texts = values.astype(object)
-            out[name] = np.array([None if v is None or v != v else v for v in texts.tolist()], object)
+            out[name] = values.astype(object)
+            if (absent := np.array(out[name] != out[name], bool)).any():
+                out[name][absent] = None
     return out
 
 

@@ -99,9 +99,9 @@ def test_battles_with_columns_of_other_names(run: Run, tmp_path: Path) -> None:
     path.write_text("home,guest,who,times\nx,y,x,9\ny,x,y,2\n")
     out = tmp_path / "t.json"
     flags = [
-        "--model-a-column",
+        "--a-column",
         "home",
-        "--model-b-column",
+        "--b-column",
         "guest",
         "--winner-column",
         "who",
@@ -119,10 +119,10 @@ def test_battles_with_columns_of_other_names(run: Run, tmp_path: Path) -> None:
     ("text", "args", "says"),
     [
         ("llms,question,score\na,q,1\n", [], "Name it with --model-column ..."),
-        ("home,guest,who\nx,y,x\n", ["--winner-column", "who"], "--model-a-column ... and --model-b-column ..."),
-        ("model,question,score\na,q,0.5\n", [], "pass their values, such as --levels 0,0.5,1, or --threshold 0.5"),
+        ("home,guest,who\nx,y,x\n", ["--winner-column", "who"], "--a-column ... and --b-column ..."),
+        ("model,answer,time\na,q,0.5\n", [], "no question column and no score column"),
         ("model_a,model_b,winner\na,b,b\nb,a,b\n", [], '--read winner_as="name"'),
-        ("question,ada,bob\nq,1,0\n", [], "wide table"),
+        ("who,ada,bob\nq,1,0\n", [], "for a wide table, with a column for each model, say --wide models"),
     ],
 )
 def test_remedies_are_spelled_as_flags(run: Run, tmp_path: Path, text: str, args: list[str], says: str) -> None:

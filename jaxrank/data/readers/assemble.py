@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.outcomes import MAX_CATEGORY, MAX_CELLS
-from jaxrank.data.readers.columns import Column, score_of, shown
+from jaxrank.data.outcomes import MAX_CELLS
+from jaxrank.data.readers.columns import Column, coded, score_of, shown, size_of
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError, one_line
 
@@ -24,8 +24,12 @@ def assemble(
     model: Column,
     question: Column,
     trial: Column | None,
-    score: Column,
+    score: Column | np.ndarray,
     *,
+    group: Column | None = None,
+    weight: np.ndarray | None = None,
+    lower: Any = None,
+    missing: str = "observed",
     names: Sequence[str] = ("model", "question", "trial", "score"),
     levels: Sequence[float] | None = None,
     threshold: float | None = None,
@@ -35,7 +39,9 @@ def assemble(
 ) -> Responses:
     """Build R from one row a trial.
 
-    **names** are the columns' names for messages, **where** a prefix such as "results.csv: ", **place** names a row.
+    **group**, **weight**: of the question of each row; every row of a question says the same. **lower**, **missing**:
+    see `jaxrank.Responses` (``lower_is_better``, ``missing``). **names** are the columns' names for messages, **where**
+    a prefix such as "results.csv: ", **place** names a row.
     **levels**: the distinct scores in ascending order, where they are not 0..C; **threshold**: scores of at least
     this count as right. Models and questions keep their order of appearance. Rows without a score are missing cells;
     identical duplicates are dropped; both are counted in ``Responses.notes``.
@@ -43,7 +49,7 @@ def assemble(
     Raises `DataError` that names row and column for empty names, unknown scores and conflicting duplicates.
     """
     notes = list(notes)
-    n_rows = len(score.codes)
+    n_rows = size_of(score)
     if n_rows == 0:
         raise DataError(f"{where}there are no rows")
     for name, column in zip(names, (model, question), strict=False):
@@ -70,11 +76,34 @@ def assemble(
         )
     R = np.full(shape, np.nan)
     R[i[keep], m[keep], t[keep]] = scores[keep]
+    about = {
+        "groups": None if group is None else _of_questions(group, m, questions, "group", where, place),
+        "weights": None if weight is None else _of_questions(coded(weight), m, questions, "weight", where, place),
+    }
     silent = np.asarray(np.isnan(R).all(axis=(0, 2)))
     if silent.any() and not silent.all():
         notes.append(f"{int(silent.sum())} questions have no score at all and were left out")
         R, questions = R[:, ~silent], [q for q, empty in zip(questions, silent, strict=True) if not empty]
-    return Responses(R, models, questions, levels=None if threshold is not None else levels, notes=notes)
+        about = {
+            k: None if v is None else [x for x, no in zip(v, silent, strict=True) if not no] for k, v in about.items()
+        }
+    about |= {"lower_is_better": lower, "missing": missing if missing != "observed" else None}
+    given: dict[str, Any] = {key: value for key, value in about.items() if value is not None}
+    return Responses(R, models, questions, levels=None if threshold is not None else levels, notes=notes, **given)
+
+
+def _of_questions(
+    column: Column, m: np.ndarray, questions: Sequence[str], what: str, where: str, place: Callable[[int], str]
+) -> list[Any]:
+    """The one value that all rows of a question have; `DataError` where they differ."""
+    first = np.full(len(questions), -2)
+    first[m[::-1]] = column.codes[::-1]
+    if (bad := first[m] != column.codes).any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{where}{place(row)}: question {questions[m[row]]!r} has another {what} than in an earlier row"
+        )
+    return [column.values[c] if c >= 0 else None for c in first]
 
 
 def check_scale(levels: Any, threshold: Any) -> None:
@@ -151,7 +180,7 @@ def name_of(value: Any) -> str:
 
 
 def _scores(
-    score: Column,
+    score: Column | np.ndarray,
     name: str,
     levels: Any,
     threshold: Any,
@@ -162,33 +191,40 @@ def _scores(
     """float64 per row, NaN where missing; every distinct value is read once. -1 is missing where the scores are
     0, 1, ..., and a score like any other where ``levels`` or a ``threshold`` say what the scores mean."""
     check_scale(levels, threshold)
+    table = score.copy() if isinstance(score, np.ndarray) else _read_scores(score, name, where, place)
+    rows: Any = slice(None) if isinstance(score, np.ndarray) else score.codes
+    row = lambda c: c if isinstance(score, np.ndarray) else score.first_row(c)
+    if (bad := np.isinf(table)).any():
+        c = int(np.argmax(bad))
+        raise DataError(f"{where}{place(row(c))}, column {name!r}: {table[c]:g} is not a score; it must be finite")
+    if threshold is not None:
+        if (low := table == -1).any():
+            notes.append(LOW.format(int(low[rows].sum()), "rows"))
+        table = np.where(np.isnan(table), np.nan, table >= threshold)
+    elif levels is not None:
+        if (strange := ~np.isnan(table) & ~np.isin(table, list(levels))).any():
+            c = int(np.argmax(strange))
+            raise DataError(
+                f"{where}{place(row(c))}, column {name!r}: {table[c]:g} is not one of the levels {tuple(levels)}"
+            )
+    elif np.all(np.isnan(table) | ((table == np.floor(table)) & (table >= -1))):
+        table[table == -1] = np.nan
+    return table[rows]
+
+
+def _read_scores(score: Column, name: str, where: str, place: Callable[[int], str]) -> np.ndarray:
+    """The number behind each code, and NaN for code -1."""
     table = np.full(len(score.values) + 1, np.nan)
     for c, value in enumerate(score.values):
         try:
-            number = score_of(value)
+            table[c] = score_of(value)
         except ValueError:
-            number = None
-        if number is not None and (np.isnan(number) or (number == -1 and levels is None and threshold is None)):
-            continue
-        at = f"{where}{place(score.first_row(c))}, column {name!r}: {shown(value)}"
-        if number is None:
             raise DataError(
-                f"{at} is not a score ({int((score.codes == c).sum())} such rows); a score is true or false, 0 or 1, "
-                "a small whole number, or a word such as correct, incorrect, pass, fail"
-            )
-        if threshold is not None:
-            if number == -1:
-                notes.append(LOW.format(int((score.codes == c).sum()), "rows"))
-            number = float(number >= threshold)
-        elif levels is None and (number < 0 or number > MAX_CATEGORY or number != int(number)):
-            raise DataError(
-                f"{at} is not a whole number 0..{MAX_CATEGORY}; for graded scores pass their values, such as "
-                "levels=(0, 0.5, 1), or threshold=0.5 to count scores of at least 0.5 as right"
-            )
-        elif levels is not None and number not in levels:
-            raise DataError(f"{at} is not one of the levels {tuple(levels)}")
-        table[c] = number
-    return table[score.codes]
+                f"{where}{place(score.first_row(c))}, column {name!r}: {shown(value)} is not a score "
+                f"({int((score.codes == c).sum())} such rows); a score is true or false, a number, or a word such as "
+                "correct, incorrect, pass, fail"
+            ) from None
+    return table
 
 
 def _count_up(cell: np.ndarray) -> tuple[np.ndarray, int]:

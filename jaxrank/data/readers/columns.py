@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,39 +12,35 @@ import numpy as np
 from jaxrank.errors import DataError
 
 ALIASES: dict[str, tuple[str, ...]] = {
-    "model": ("model", "model_name", "model_id", "llm", "llm_name", "system", "alias"),
+    "model": (
+        *("model", "model_name", "model_id", "llm", "llm_name", "system", "system_name", "alias", "agent", "method"),
+        *("method_name", "framework", "classifier", "classifier_name", "algorithm", "algorithm_name", "estimator"),
+        *("learner", "approach"),
+    ),
     "question": (
-        "question",
-        "question_id",
-        "item",
-        "item_id",
-        "problem",
-        "problem_id",
-        "prompt_id",
-        "query_id",
-        "example_id",
-        "task_id",
-        "instance_id",
-        "doc_id",
-        "sample_id",
-        "qid",
-        "id",
+        *("question_id", "question", "item_id", "item", "problem_id", "problem", "prompt_id", "query_id"),
+        *("example_id", "task_id", "instance_id", "doc_id", "sample_id", "qid", "id", "task", "task_name", "dataset"),
+        *("dataset_name", "benchmark", "instruction"),
     ),
     "trial": (
-        "trial",
-        "trial_id",
-        "epoch",
-        "seed",
-        "run",
-        "run_number",
-        "run_id",
-        "repeat",
-        "repetition",
-        "attempt",
-        "sample",
+        *("trial", "trial_id", "epoch", "fold", "seed", "run", "run_number", "run_id", "repeat", "repetition"),
+        *("attempt", "sample", "replicate"),
     ),
-    "score": ("correct", "is_correct", "score", "acc", "passed", "resolved", "reward", "score_binarized", "success"),
+    "score": (
+        *("correct", "is_correct", "score", "result", "acc", "accuracy", "passed", "resolved", "reward"),
+        *("score_binarized", "success", "exact_match", "metric_error", "value", "grade", "f1", "auc", "error_rate"),
+        *("error", "loss", "rmse", "mae", "logloss", "log_loss", "perplexity"),
+    ),
+    "weight": ("weight", "question_weight", "item_weight"),
+    "group": ("group", "task", "task_name", "dataset", "dataset_name", "benchmark", "subset", "subject", "suite"),
+    "count": ("count", "counts", "n_battles"),
+    "voter": ("voter", "judge", "annotator", "user_id", "voter_id", "judge_id", "worker", "worker_id", "user"),
+    "category": ("category", "category_tag", "language", "surface"),
+    "time": ("time", "timestamp", "tstamp", "date", "datetime", "match_date", "tourney_date", "created_at"),
 }
+"""Names that columns usually have, by what they hold; the first that a table has is taken."""
+LOWER = ("error", "loss", "logloss", "rmse", "mse", "mae", "perplexity", "ppl", "wer", "cer", "regret", "err")
+"""Words in the names of scores that are better when they are lower."""
 
 _TRUE = ("true", "t", "yes", "y", "correct", "c", "right", "pass", "passed", "success", "solved", "resolved", "ok")
 _FALSE = ("false", "f", "no", "n", "incorrect", "i", "wrong", "fail", "failed", "failure", "unsolved", "unresolved")
@@ -80,6 +77,37 @@ class Column(NamedTuple):
     def first_row(self, code: int) -> int:
         """The first row (from 0) that holds the value of this code."""
         return int(np.argmax(self.codes == code))
+
+
+class Peek(NamedTuple):
+    """What a table begins with: the names of its columns, and the first values of each."""
+
+    names: list[str]
+    head: dict[str, list[Any]]
+
+    def shows(self, name: str) -> str:
+        """A column for messages: its name and first values."""
+        values = list(dict.fromkeys(map(str, self.head.get(name, []))))
+        first = [v if v.isprintable() and len(v) <= 16 else shown(v, 19) for v in values[:3]]
+        return f"{listed([name])} ({', '.join(first)}{', ...' if len(values) > 3 else ''})"
+
+    def scores(self, name: str) -> bool:
+        """Whether the first values can be read as scores (and some are there)."""
+        return _all(self.head.get(name, []), score_of)
+
+    def numbers(self, name: str) -> bool:
+        """Whether the first values are numbers and not words or truth values."""
+        return _all(self.head.get(name, []), number_of)
+
+
+def _all(values: list[Any], read: Any) -> bool:
+    found = []
+    for value in values:
+        try:
+            found.append(read(value))
+        except ValueError:
+            return False
+    return any(number == number for number in found)
 
 
 class _Places(dict):
@@ -132,8 +160,9 @@ def code(values: Iterable[Any]) -> Column:
     return coder.column()
 
 
-def code_arrow(array: Any) -> Column:
-    """A `Column` from a pyarrow Array or ChunkedArray, by arrow's own dictionary encoding."""
+def code_arrow(array: Any, clean: bool = False) -> Column:
+    """A `Column` from a pyarrow Array or ChunkedArray, by arrow's own dictionary encoding. **clean**: arrow made the
+    dictionary, whose entries are used and distinct."""
     import pyarrow as pa
 
     if pa.types.is_nested(array.type) or pa.types.is_null(array.type):
@@ -145,12 +174,14 @@ def code_arrow(array: Any) -> Column:
         except pa.ArrowInvalid:
             raise DataError("a column of bytes is not UTF-8 text") from None
     if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
+        array, clean = array.dictionary_encode(), pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     if isinstance(array, pa.ChunkedArray):
         array = array.unify_dictionaries().combine_chunks()
         if isinstance(array, pa.ChunkedArray):
             array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
     raw = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    if clean:
+        return Column(raw, array.dictionary.to_pylist())
     # A dictionary may repeat values, hold unused ones or nulls: code its few entries again.
     entries = code(array.dictionary.to_pylist())
     codes = np.append(entries.codes, -1)[raw]
@@ -162,6 +193,22 @@ def code_arrow(array: Any) -> Column:
     return Column(place[codes], [entries.values[i] for i in used])
 
 
+def numbers_arrow(array: Any) -> Column | np.ndarray:
+    """float64 from a pyarrow array of numbers, or of text that holds nothing but numbers and empty fields; else a
+    `Column`, whose words are read one by one."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            array = compute.if_else(compute.equal(array, ""), pa.scalar(None, array.type), array)  # pyright: ignore
+        elif not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type)):
+            return code_arrow(array)
+        return array.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return code_arrow(array)
+
+
 def _null(value: Any) -> bool:
     # pandas.NA and NaT are not equal to themselves in a way that bool() can read.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -169,27 +216,15 @@ def _null(value: Any) -> bool:
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
-def find(
-    role: str, name: str | None, available: Sequence[str], *, required: bool = True, where: str = "", hint: str = ""
-) -> str | None:
-    """The column that plays ``role``: the one named by the caller, else the first alias (ignoring case and blanks).
-
-    Raises `DataError` that lists the columns when it is required and absent.
-    """
+def find(role: str, name: str | None, available: Sequence[str], where: str = "") -> str | None:
+    """The column that plays ``role``: the one named by the caller, else the first alias (ignoring case and blanks);
+    None where there is none. `DataError` that lists the columns where the named one is absent."""
     if name is not None and name in available:
         return name
     plain = {str(c).strip().lower(): c for c in reversed(list(available))}
     if name is None or name == role:
-        for alias in ALIASES[role]:
-            if alias in plain:
-                return plain[alias]
-    if not required and (name is None or name == role):
-        return None
-    wanted = f"no column {name!r}" if name is not None and name != role else f"no {role} column"
-    raise DataError(
-        f"{where}{wanted}; the columns are {listed(available)}. "
-        f"Name it with {role}=..., or call it one of {', '.join(ALIASES[role])}.{hint}"
-    )
+        return next((plain[alias] for alias in ALIASES[role] if alias in plain), None)
+    raise DataError(f"{where}no column {name!r} for {role}; the columns are {listed(available)}")
 
 
 def score_of(value: Any) -> float:
@@ -211,6 +246,47 @@ def score_of(value: Any) -> float:
     if math.isinf(number):
         raise ValueError("infinite")
     return number
+
+
+def number_of(value: Any) -> float:
+    """The same for numbers alone: words and truth values are no numbers."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and value.strip().lower() in (*_TRUE, *_FALSE)):
+        raise ValueError("not a number")
+    return score_of(value)
+
+
+_REMARK = re.compile(r"\s*(?:\([^()]*\)|(?:\+/-|±)\s*[\d.eE+-]+)\s*$")
+
+
+def remarked(value: Any) -> float:
+    """The number before a remark, as in "0.84 (1)" or "0.84 ± 0.02"; ValueError where there is none."""
+    if not isinstance(value, str) or (plain := _REMARK.sub("", value)) in ("", value):
+        raise ValueError("no remark")
+    return number_of(plain)
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether a score of this name is better when it is lower, by the words of `LOWER`."""
+    return bool(set(re.split(r"[^a-z]+", name.lower())) & set(LOWER))
+
+
+def constant(value: str, rows: int) -> Column:
+    """A column of one value."""
+    return Column(np.zeros(rows, np.int64), [value])
+
+
+def size_of(column: Column | np.ndarray) -> int:
+    """Number of rows of a column, coded or of numbers."""
+    return len(column) if isinstance(column, np.ndarray) else len(column.codes)
+
+
+def coded(column: Column | np.ndarray) -> Column:
+    """A column of numbers as a coded one."""
+    if not isinstance(column, np.ndarray):
+        return column
+    values, codes = np.unique(column, return_inverse=True)
+    absent = np.isnan(values)
+    return Column(np.where(absent[codes], -1, codes), values.tolist())
 
 
 def concatenate(parts: Sequence[Column]) -> Column:

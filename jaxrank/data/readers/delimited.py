@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxrank.data.readers.columns import Column, code_arrow, listed
+from jaxrank.data.readers.columns import Column, Peek, code_arrow, listed, numbers_arrow
 from jaxrank.data.readers.files import Stream, foreign, reading
 from jaxrank.errors import DataError
 
@@ -20,11 +20,42 @@ BLOCK = 1 << 24
 LONGEST = 1 << 30
 """Bytes of the longest row that is read; rows beyond `BLOCK` take a second look at the file."""
 DELIMITERS = ",\t;|"
+INDEX = "index"
+"""What the first column is called where its header is empty, as data frames write their index."""
+_SAMPLE = 1 << 16
 
 
-def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
-    """The columns that ``pick`` chooses from the header, as text. Blank lines are skipped; a byte order mark and the
-    kind of line ends are ignored. Words such as NA and null stay the words that they are.
+HEAD = 50
+"""Rows that are looked at to understand a table."""
+
+
+def peek(path: Path) -> Peek:
+    """The header and the first rows; what is wrong with the rows is left to `load`."""
+    with reading(path), Stream(path) as stream:
+        table = _Table(stream)
+        text = table.more().decode("utf-8", "replace")
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        rows = [r for r in islice(csv.reader(io.StringIO(text), delimiter=table.delimiter), 2 * HEAD) if r]
+    except csv.Error:
+        rows = []
+    finally:
+        csv.field_size_limit(limit)
+    some = rows if len(text) < _SAMPLE else rows[:-1]  # the last one may be cut
+    whole = [row for row in some[:HEAD] if len(row) == len(table.header)]
+    return Peek(table.header, {name: [row[k] for row in whole] for k, name in enumerate(table.header)})
+
+
+def load(
+    path: Path,
+    pick: Callable[[Sequence[str]], list[str]],
+    numbers: Container[str] = (),
+    ragged: list[int] | None = None,
+) -> dict[str, Column | np.ndarray]:
+    """The columns that ``pick`` chooses from the header, as text; those in ``numbers`` that hold nothing but numbers
+    and empty fields as float64. Blank lines are skipped; a byte order mark and the kind of line ends are ignored. Words
+    such as NA and null stay the words that they are. **ragged**: where given, rows of another length are left out and
+    their numbers of fields put there.
 
     Raises `DataError` with the row for rows of another length, quotes that are not closed, and text in a column that
     is read which is not UTF-8.
@@ -35,7 +66,7 @@ def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Co
         if repeated := [c for c in names if table.header.count(c) > 1]:
             raise DataError(f"{path}: column {repeated[0]!r} appears twice in the header")
         places = [table.header.index(c) for c in names]
-        columns = table.read(places)
+        columns = table.read(places, [c in numbers for c in names], ragged)
     for name, column in zip(names, columns, strict=True):
         _refuse_nul(path, name, column)
     return dict(zip(names, columns, strict=True))
@@ -59,6 +90,8 @@ class _Table:
         except csv.Error as error:
             raise DataError(f"{self.path}: the header cannot be read: {error}") from None
         self.header = [c.strip() for c in row]
+        if len(self.header) > 1 and not self.header[0]:
+            self.header[0] = INDEX
         if any("\0" in c for c in row):
             raise DataError(f"{self.path} holds NUL bytes: it is no table in text")
 
@@ -79,14 +112,24 @@ class _Table:
             line, self._start = self._start[:end], self._start[end:]
             yield line.decode("utf-8")
 
+    def more(self) -> bytes:
+        """Some of the rows, for a look at them."""
+        while len(self._start) < _SAMPLE and (more := self._more(self._start)) != self._start:
+            self._start = more
+        return self._start
+
     def _more(self, start: bytes) -> bytes:
         return start + (self._stream.read(max(1 << 16, len(start))) or b"")
 
-    def read(self, places: list[int]) -> list[Column]:
-        """The columns at these places of the header."""
+    def read(
+        self, places: list[int], numbers: list[bool] | None = None, ragged: list[int] | None = None
+    ) -> list[Column | np.ndarray]:
+        """The columns at these places of the header, and whether each should be numbers."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
+        numbers = numbers or [False] * len(places)
+        leave_out = None if ragged is None else lambda row: ragged.append(row.actual_columns) or "skip"
         names = [str(k) for k in range(len(self.header))]
         chosen = list(dict.fromkeys(names[k] for k in places))
         rest = io.BufferedReader(_Joined(self._start, self._stream), BLOCK)
@@ -95,10 +138,15 @@ class _Table:
             table = arrow.read_csv(
                 rest,
                 read_options=arrow.ReadOptions(column_names=names, block_size=self.block),
-                parse_options=arrow.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                parse_options=arrow.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=leave_out
+                ),
                 convert_options=arrow.ConvertOptions(
                     include_columns=chosen,
-                    column_types=dict.fromkeys(chosen, pa.dictionary(pa.int32(), pa.string())),
+                    column_types={
+                        **dict.fromkeys(chosen, pa.dictionary(pa.int32(), pa.string())),
+                        **{names[k]: pa.string() for k, number in zip(places, numbers, strict=True) if number},
+                    },
                     strings_can_be_null=False,
                 ),
             )
@@ -108,12 +156,15 @@ class _Table:
             _check(self.path, self.header, places, self.delimiter)
             if "straddl" in str(error) and self.block < LONGEST:
                 with Stream(self.path) as stream:
-                    return _Table(stream, LONGEST).read(places)
+                    return _Table(stream, LONGEST).read(places, numbers, ragged)
             raise DataError(f"{self.path} cannot be read as a table: {str(error).splitlines()[0]}") from None
-        if self._stream.lines - before > table.num_rows:
+        if self._stream.lines - before > table.num_rows and not ragged:
             # Some fields hold line ends (or there are blank lines): is each of their quotes closed in its place?
             _check(self.path, self.header, places, self.delimiter)
-        return [code_arrow(table.column(names[k])) for k in places]
+        return [
+            numbers_arrow(table.column(names[k])) if number else code_arrow(table.column(names[k]), clean=True)
+            for k, number in zip(places, numbers, strict=True)
+        ]
 
 
 class _Joined(io.RawIOBase):
@@ -150,7 +201,8 @@ def _check(path: Path, header: list[str], places: list[int], delimiter: str) -> 
                 n_rows += 1
                 if len(row) != len(header):
                     raise DataError(
-                        f"{path}: row {n_rows} has {len(row)} fields, the header has {len(header)} ({listed(header)})"
+                        f"{path}: row {n_rows} has {len(row)} fields, the header has {len(header)} "
+                        f"({listed(header, 12)}); errors='missing' leaves such rows out"
                     )
                 for k in places:
                     if not row[k].isascii() and any("\udc80" <= ch <= "\udcff" for ch in row[k]):
@@ -165,7 +217,9 @@ def _check(path: Path, header: list[str], places: list[int], delimiter: str) -> 
         csv.field_size_limit(limit)
 
 
-def _refuse_nul(path: Path, name: str, column: Column) -> None:
+def _refuse_nul(path: Path, name: str, column: Column | np.ndarray) -> None:
+    if isinstance(column, np.ndarray):
+        return
     for k, value in enumerate(column.values):
         if "\0" in value:
             raise DataError(

@@ -72,5 +72,19 @@ def read_bigcodebench(sources: list[Source], options: LogOptions) -> Responses:
     return _rows(sources, options, name, passed).finish(sources, "BigCodeBench")
 
 
-EVALPLUS = Format("evalplus", lambda source: _holds(source, "base_status"), read_evalplus)
-BIGCODEBENCH = Format("bigcodebench", lambda source: _holds(source, "status"), read_bigcodebench)
+EVALPLUS = Format(
+    "evalplus",
+    lambda source: _holds(source, "base_status"),
+    read_evalplus,
+    files="`..._eval_results.json`",
+    trials="samples of a task",
+    options="`tests`",
+)
+BIGCODEBENCH = Format(
+    "bigcodebench",
+    lambda source: _holds(source, "status"),
+    read_bigcodebench,
+    files="`..._eval_results.json`",
+    trials="samples of a task",
+    options="",
+)

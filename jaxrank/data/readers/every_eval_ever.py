@@ -33,4 +33,11 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     return rows.finish(sources, "Every Eval Ever")
 
 
-FORMAT = Format("every-eval-ever", sniff, read)
+FORMAT = Format(
+    "every-eval-ever",
+    sniff,
+    read,
+    files="instance-level `.jsonl`",
+    trials="evaluations",
+    options="`metric`",
+)

@@ -1,18 +1,30 @@
-"""The log formats of evaluation tools, in the order in which a file is tried on them."""
+"""The formats of tools, in the order in which a file is tried on them.
+
+A new format is one file with a ``FORMAT`` (a name, what recognises a file, what reads files) and its line in
+``FORMATS``; ``read``, the command line and the page of formats have it at once.
+"""
 
 from __future__ import annotations
 
 from jaxrank.data.readers import (
-    battles,
+    alpaca_eval,
     evalplus,
     every_eval_ever,
+    helm,
     inspect_log,
+    judgments,
     lighteval,
     livecodebench,
     lm_eval,
+    mmlu_pro,
     openai_evals,
+    opencompass,
+    pairs,
+    preflib,
+    py_irt,
     swebench,
     tau_bench,
+    terminal_bench,
 )
 from jaxrank.data.readers.logs import Format
 from jaxrank.data.readers.source import Source
@@ -31,8 +43,19 @@ FORMATS: tuple[Format, ...] = (
     tau_bench.TAU,
     tau_bench.TAU2,
     lighteval.FORMAT,
-    battles.PAIRS,
+    pairs.PAIRS,
+    helm.FORMAT,
+    alpaca_eval.FORMAT,
+    mmlu_pro.FORMAT,
+    opencompass.FORMAT,
+    terminal_bench.FORMAT,
+    py_irt.FORMAT,
+    judgments.ARENA_HARD,
+    judgments.MT_BENCH,
+    preflib.FORMAT,
 )
+OWN = tuple(dict.fromkeys(suffix for format in FORMATS for suffix in format.suffixes))
+"""Endings that belong to one format alone."""
 BY_NAME = {format.name: format for format in FORMATS}
 
 

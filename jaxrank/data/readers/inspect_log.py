@@ -123,4 +123,12 @@ def _value(sample: dict, scorer: str, source: Source) -> Any:
     return LETTERS.get(value, value) if isinstance(value, str) else value
 
 
-FORMAT = Format("inspect", sniff, read)
+FORMAT = Format(
+    "inspect",
+    sniff,
+    read,
+    files="`.eval`, `.json`",
+    trials="epochs, logs",
+    options="`scorer`, `errors`",
+    suffixes=(".eval",),
+)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jaxrank.data.readers.columns import Coder, Column, code, listed, shown
+from jaxrank.data.readers.columns import Coder, Column, Peek, code, listed, shown
 from jaxrank.data.readers.files import open_text, reading, text_of
+from jaxrank.data.readers.mappings import rows_of_document
 from jaxrank.errors import DataError
 
+if TYPE_CHECKING:
+    import numpy as np
+
+HEAD = 50
+"""Rows that are looked at to understand a table."""
 BATCH = 512
 """Lines that are held as Python objects at a time."""
 
@@ -39,8 +45,11 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
     if text.lstrip().startswith("["):
         rows = parse(text, name)
     elif (document := _indented(text, name)) is not None:
-        keys = listed(map(shown, document), 8)
-        raise DataError(f"{name} is one object with keys {keys}: no format that is known, and not a table of rows")
+        found = rows_of_document(document)
+        if found is None:
+            keys = listed(map(shown, document), 8)
+            raise DataError(f"{name} is one object with keys {keys}: no format that is known, and not a table of rows")
+        rows = found
     else:
         for n, line in enumerate(text.split("\n"), 1):
             if line.strip():
@@ -91,7 +100,23 @@ def parse(text: str, name: str, line: int | None = None) -> Any:
         raise DataError(f"{name} holds a number that cannot be read{at}: {str(error).split(';')[0]}") from None
 
 
-def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
+def peek(path: Path) -> Peek:
+    """All keys, and the first values of each; a key that a row lacks is null."""
+    if not _is_lines(path):
+        rows = parse_objects(text_of(path), str(path))
+        names, first = _keys([rows]), rows[:HEAD]
+    else:
+        batches = _batches(path)
+        first = next(batches, [])
+        names = _keys([first, *islice(batches, 4)])
+    if not first:
+        raise DataError(f"{path} is empty: it holds no rows")
+    return Peek(names, {name: [row.get(name) for row in first[:HEAD]] for name in names})
+
+
+def load(
+    path: Path, pick: Callable[[Sequence[str]], list[str]], numbers: Container[str] = ()
+) -> dict[str, Column | np.ndarray]:
     """The columns that ``pick`` chooses from all keys in order of appearance; a key that a row lacks is null."""
     if not _is_lines(path):
         rows = parse_objects(text_of(path), str(path))
@@ -107,7 +132,7 @@ def load(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Co
     columns, keys = _columns(path, names)
     if (better := pick(keys)) != names:
         columns, _ = _columns(path, better)
-    return columns
+    return dict(columns)
 
 
 def _columns(path: Path, names: list[str]) -> tuple[dict[str, Column], list[str]]:

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from jaxrank.data.readers.columns import listed, shown
-from jaxrank.data.readers.frames import open_parquet
 from jaxrank.data.readers.logs import Format, LogOptions, field_of, from_means, whole
+from jaxrank.data.readers.parquet import open_parquet
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError
@@ -79,4 +79,11 @@ def _choose(metrics: dict[str, Any], source: Source) -> str:
     raise DataError(f"{source.name} has metrics {listed(metrics)}; choose one with metric=...")
 
 
-FORMAT = Format("lighteval", sniff, read)
+FORMAT = Format(
+    "lighteval",
+    sniff,
+    read,
+    files="`details_<task>_<time>.parquet`",
+    trials="counts only",
+    options="`n`",
+)

@@ -66,4 +66,11 @@ def _entry(entry: dict, key: str, kind: Any, source: Source) -> Any:
     return entry[key]
 
 
-FORMAT = Format("livecodebench", sniff, read)
+FORMAT = Format(
+    "livecodebench",
+    sniff,
+    read,
+    files="`..._eval_all.json`, the means of the site",
+    trials="`graded_list`",
+    options="`model`, `n`",
+)

@@ -176,4 +176,11 @@ def _rescorer(rescore: Any, source: Source) -> Callable[[dict], list[Any]]:
     return score
 
 
-FORMAT = Format("lm-eval", sniff, read)
+FORMAT = Format(
+    "lm-eval",
+    sniff,
+    read,
+    files="`samples_<task>_<time>.jsonl`",
+    trials="repeats, runs",
+    options="`filter`, `metric`, `rescore`",
+)

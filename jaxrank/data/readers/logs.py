@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
 from jaxrank.data.readers.assemble import assemble
 from jaxrank.data.readers.columns import code, shown
 from jaxrank.data.readers.source import Source
@@ -103,11 +103,19 @@ class LogOptions:
 
 
 class Format(NamedTuple):
-    """A file format of an evaluation tool: ``sniff`` recognises one file, ``read`` reads all files given."""
+    """A file format of an evaluation tool: ``sniff`` recognises one file, ``read`` reads all files given.
+
+    For the page of formats: **files** what the files are called or look like, **trials** what makes several trials,
+    **options** which options of `jaxrank.read` matter. **suffixes**: endings that belong to this format alone.
+    """
 
     name: str
     sniff: Callable[[Source], bool]
-    read: Callable[[list[Source], LogOptions], Responses | Comparisons]
+    read: Callable[[list[Source], LogOptions], Data]
+    files: str = ""
+    trials: str = ""
+    options: str = ""
+    suffixes: tuple[str, ...] = ()
 
 
 @dataclass

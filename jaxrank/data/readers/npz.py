@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.readers import battles
+from jaxrank.data.readers import battles, pairs
 from jaxrank.data.readers.assemble import LOW, check_scale
 from jaxrank.data.readers.columns import listed
 from jaxrank.data.readers.files import MAX_UNPACKED
@@ -56,9 +56,7 @@ def load(
             notes.append(f"counts {name} of {total}; which trial succeeded is not known")
             return Responses.from_counts(arrays[name], arrays[total], models, questions, notes=notes)
     if name is None and {"X", "Y"} <= set(arrays):
-        return battles.from_pairs(
-            arrays["X"], arrays["Y"], models, ties=ties, bothbad=bothbad, notes=notes, where=where
-        )
+        return pairs.from_pairs(arrays["X"], arrays["Y"], models, ties=ties, bothbad=bothbad, notes=notes, where=where)
     if name is None and {"left", "right", "winner"} <= set(arrays):
         return _battles(arrays, models, ties, bothbad, notes, where)
     if name is None:
@@ -184,5 +182,5 @@ def _battles(
     outcome = np.where((winner >= 0) & (winner <= 3), winner, -1)
     if (outcome < 0).any():
         notes.append(f"{int((outcome < 0).sum())} rows have no winner and were dropped")
-    a, b, outcome, count = battles.apply(left, right, outcome, np.ones(len(left)), ties, bothbad, notes)
+    a, b, outcome, count, _ = battles.apply(left, right, outcome, np.ones(len(left)), ties, bothbad, notes)
     return Comparisons(a, b, battles.CODE_VALUES[outcome], count, models, notes=notes)

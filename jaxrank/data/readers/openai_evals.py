@@ -70,4 +70,11 @@ def _score(event: dict, options: LogOptions) -> Any:
     return value if isinstance(value, bool | int | float) else None
 
 
-FORMAT = Format("openai-evals", sniff, read)
+FORMAT = Format(
+    "openai-evals",
+    sniff,
+    read,
+    files="one `.jsonl` a run",
+    trials="runs",
+    options="`errors`",
+)

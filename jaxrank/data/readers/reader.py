@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,39 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.readers import delimited, frames, jsonl, npz
-from jaxrank.data.readers.columns import Column, concatenate, listed
+from jaxrank.data.kind import Data
+from jaxrank.data.readers import npz, tables
+from jaxrank.data.readers.columns import Column, coded, listed
+from jaxrank.data.readers.discover import SUFFIXES, TABLES, resolve, select
 from jaxrank.data.readers.files import suffixes_of
-from jaxrank.data.readers.formats import BY_NAME, is_companion, recognise
+from jaxrank.data.readers.formats import BY_NAME
 from jaxrank.data.readers.logs import LogOptions
+from jaxrank.data.readers.options import Options
+from jaxrank.data.readers.paths import PathPattern, guess
 from jaxrank.data.readers.source import Source
-from jaxrank.data.readers.tables import Options
-from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError, one_line
-
-TABLES: dict[str, Callable[..., dict[str, Column]]] = {
-    "csv": delimited.load,
-    "jsonl": jsonl.load,
-    "parquet": frames.load_parquet,
-}
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".npy": "npz",
-}
-PLAIN = (*TABLES, "npz")
-COMPANION = "companion"
-"""The kind of files that tools write beside their samples: left out without a word."""
-SNIFFED = ("jsonl", "parquet")
-"""Plain formats whose files may be logs of a tool."""
 
 
 def read(
@@ -52,12 +29,24 @@ def read(
     model: str | Callable[[Path], str] | None = None,
     question: str | None = None,
     trial: str | None = None,
-    score: str | None = None,
-    model_a: str | None = None,
-    model_b: str | None = None,
+    score: str | Sequence[str] | None = None,
+    answer: str | None = None,
+    weight: str | None = None,
+    group: str | None = None,
+    a: str | None = None,
+    b: str | None = None,
     winner: str | None = None,
+    a_score: str | None = None,
+    b_score: str | None = None,
     count: str | None = None,
+    voter: str | None = None,
+    category: str | None = None,
+    time: str | None = None,
     winner_as: str | None = None,
+    wide: str | None = None,
+    model_from_path: str | None = None,
+    lower_is_better: bool | Sequence[str] | None = None,
+    missing: str = "observed",
     levels: Sequence[float] | None = None,
     threshold: float | None = None,
     ties: str = "model",
@@ -71,25 +60,30 @@ def read(
     questions: str | os.PathLike[str] | Iterable[str] | None = None,
     tests: str = "plus",
     n: int | None = None,
-) -> Responses | Comparisons:
+) -> Data:
     """Read results from a file, several files, a pattern such as ``"logs/*.eval"``, or a folder with its subfolders.
 
     Files may be packed with gzip or Zstandard, up to `jaxrank.data.readers.files.MAX_UNPACKED` bytes each. A file that
     is reached by several paths or links is read once.
 
-    **format**: by default recognised from the file: "csv", "jsonl", "parquet", "npz" for tables and arrays, and the
-    logs of tools, "lm-eval", "inspect", "openai-evals", "every-eval-ever", "livecodebench", "evalplus", "bigcodebench",
-    "swebench-experiments", "swebench-report", "swebench-leaderboards", "tau-bench", "tau2-bench", "lighteval",
-    "arena-pairs".
+    **format**: by default recognised from the file: "csv", "jsonl", "parquet", "npz" for tables and arrays (JSON under
+    any ending), and the formats of tools by the names that `docs/tools/formats.md` lists.
 
-    Tables have one row a trial, or a battle (model_a, model_b, winner, and count where a row stands for several).
-    **model**, **question**, **trial**, **score**: names of columns where they are not the usual ones
-    (`jaxrank.data.readers.columns.ALIASES`). Without a trial column the rows of a cell are trials in order of
-    appearance. Names are kept as they are written, "NA" and "null" too.
-    Scores are booleans, whole numbers, or words such as correct and incorrect; -1, null and "NA" are missing.
-    **levels**: the distinct scores in ascending order where they are graded, such as ``(0, 0.5, 1)``.
+    A table has one row a trial, or is wide, or has one row a battle; columns are known by their usual names
+    (`jaxrank.data.readers.columns.ALIASES`, `jaxrank.data.readers.sides`), and named here where they are called
+    otherwise. **model**, **question**, **trial**, **score**: the columns of trials; without a trial column the rows of
+    a cell are trials in order of appearance. Several columns of **score** are a question each. **answer**: the column
+    of right answers, with which the column of predictions (**score**) is compared. **weight**, **group**: columns that
+    say what a question counts, and to which task or subject it belongs.
+    **wide**: "models" where there is a column for each model, "questions" where there is one for each question.
+    **model_from_path**: where the path tells the model: ``"runs/{model}/{task}/*.json"``; names in braces are columns.
+    Scores are booleans, numbers, or words such as correct and incorrect; null, "NA" and, among whole numbers, -1 are
+    missing. **levels**: the distinct scores in ascending order where they are graded, such as ``(0, 0.5, 1)``.
     **threshold**: scores of at least this count as right. With either of the two, -1 is a score.
-    **model_a**, **model_b**, **winner**, **count**: the columns of battles (`jaxrank.data.readers.battles.SIDES`).
+    **lower_is_better**: True, or the names of the questions where it holds; by default as the names of columns say
+    ("error", "loss"), and a note. **missing**: questions that a model lacks, see `jaxrank.Responses`.
+    **a**, **b**, **winner**, **count**: the columns of battles; **a_score**, **b_score** where two columns hold what
+    either side scored; **question**, **voter**, **category**, **time**, **weight**: what else is known of a battle.
     **winner_as**: "name" where the column of winners names the model that won, "side" where it says model_a, left, a;
     by default what all rows allow, and an error where both are possible and differ.
     **ties**: "model" (keep), "half" (half a win each) or "drop"; **bothbad**: "tie" or "drop", for battles.
@@ -100,8 +94,8 @@ def read(
     technical reasons (by default as in the tool); **rescore**, **questions**, **tests**, **n**: see
     `jaxrank.data.readers.logs.LogOptions`. Several files of one model are further trials.
 
-    Returns `Responses`, or `Comparisons` for battles. Their ``notes`` say what was read, dropped or assumed.
-    Raises `DataError` in one line that names the file and the place in it.
+    Returns `Responses`, `Comparisons` for battles, or `Rankings` for ordered lists. Their ``notes`` say what was read,
+    dropped or assumed. Raises `DataError` in one line that names the file and the place in it.
 
     >>> import pathlib, tempfile
     >>> import jaxrank as jr
@@ -113,19 +107,22 @@ def read(
     >>> data.notes
     ('read 4 rows of results.csv (csv): columns model, question, score',)
     """
+    pattern = None if model_from_path is None else PathPattern(model_from_path)
+    named = pattern.model if pattern is not None and "model" in pattern.names and model is None else model
     logs = LogOptions(
-        model, scorer, metric, filter, errors, rescore, questions, tests, n, levels, threshold, ties, bothbad
+        named, scorer, metric, filter, errors, rescore, questions, tests, n, levels, threshold, ties, bothbad
     )
     logs.check()
-    table = Options(
-        *(model if isinstance(model, str) or model is None else None, question, trial, score),
-        *(model_a, model_b, winner, count, winner_as, levels, threshold, ties, bothbad),
+    options = Options(
+        *(model if isinstance(model, str) or model is None else None, question, trial, score, answer, weight, group),
+        *(a, b, winner, a_score, b_score, count, voter, category, time, winner_as, wide, lower_is_better, missing),
+        *(errors, levels, threshold, ties, bothbad),
     )
     paths, repeated = resolve(path)
     files, kinds, notes = select(paths, format, path)
     notes = [*repeated, *notes]
     chosen = list(dict.fromkeys(kinds))
-    if len(chosen) > 1:
+    if len(chosen) > 1 and not set(chosen) <= set(TABLES):
         shown = ", ".join(f"{files[kinds.index(kind)].name} ({kind})" for kind in chosen)
         raise DataError(f"the files have several formats: {shown}; read them apart, or say format=...")
     if chosen[0] in BY_NAME:
@@ -137,140 +134,66 @@ def read(
             raise DataError(f"an npz file holds a whole R; read one at a time, not {len(files)} files")
         scale = {"levels": levels, "threshold": threshold, "ties": ties, "bothbad": bothbad}
         return _with_notes(npz.load(files[0].path, array=array, **scale), notes)
-    if model is not None and not isinstance(model, str):
-        raise OptionError(f"model={one_line(model)}; it must be the name of a column")
-    return _with_notes(_read_tables([f.path for f in files], kinds, table), notes)
+    if model is not None and not (isinstance(model, str) or callable(model)):
+        raise OptionError(f"model={one_line(model)}; it must be the name of a column, or a function of the path")
+    return _with_notes(_read_tables(files, kinds, options, model, pattern), notes)
 
 
-def _with_notes(data: Responses | Comparisons, notes: list[str]) -> Responses | Comparisons:
+def _with_notes(data: Data, notes: list[str]) -> Data:
     if notes:
         object.__setattr__(data, "notes", (*data.notes, *notes))
     return data
 
 
-def select(paths: list[Path], format: str | None, given: Any) -> tuple[list[Source], list[str], list[str]]:
-    """The files to read, the format of each, and notes on files that were left out.
-
-    Where a folder or pattern holds logs of a tool, files beside them that are something else are left out.
-    """
-    known = [*PLAIN, *BY_NAME]
-    if format is not None and not (isinstance(format, str) and format in known):
-        raise OptionError(f"format={one_line(format)}; it must be one of {', '.join(map(repr, known))}")
-    files = [Source(path) for path in paths]
-    searched = not isinstance(given, str | os.PathLike) or len(paths) > 1 or paths[0] != Path(given)
-    kinds = [_kind(file, format, searched) for file in files]
-    if searched and format is None:
-        # Notes in plain text lie beside results in many folders; alone they may be tables.
-        texts = [suffixes_of(file.path)[1] == ".txt" for file in files]
-        kinds = [None if text and not all(texts) else kind for text, kind in zip(texts, kinds, strict=True)]
-    tables = [k for k, kind in enumerate(kinds) if kind not in (None, COMPANION)]
-    if searched and any(kind in BY_NAME for kind in kinds):
-        keep = [k for k, kind in enumerate(kinds) if kind in BY_NAME]
-    else:
-        keep = tables
-    if not keep:
-        raise DataError(f"none of the {len(files)} files holds results ({', '.join(f.name for f in files[:5])})")
-    notes = []
-    left = [file.path.name for k, file in enumerate(files) if k not in keep and kinds[k] != COMPANION]
-    if left:
-        notes = [f"{len(left)} other files were left out ({', '.join(left[:3])}{', ...' if len(left) > 3 else ''})"]
-    return [files[k] for k in keep], [kinds[k] or "" for k in keep], notes
-
-
-def _kind(file: Source, format: str | None, searched: bool) -> str | None:
-    """The format of one file; None for a file that may be left out, `COMPANION` for one that goes with others."""
-    if format is not None:
-        return format
-    plain = SUFFIXES.get(suffixes_of(file.path)[1])
-    if plain is not None and plain not in SNIFFED:
-        return plain
-    if file.suffix == ".eval" or plain is not None or not file.suffix:
-        try:
-            if (tool := recognise(file)) is not None:
-                return tool
-            if is_companion(file):
-                if searched:
-                    return COMPANION
-                raise DataError(
-                    f"{file.name} holds totals, not results of single trials; read the samples_*.jsonl beside it"
-                )
-        except DataError:
-            if plain is not None or not searched:
-                raise
-            return None
-    if plain is None and not searched:
-        raise DataError(f"{file.name} has no known ending ({', '.join(SUFFIXES)}, .eval); say format=...")
-    return plain
-
-
-def _read_tables(paths: list[Path], kinds: list[str], options: Options) -> Responses | Comparisons:
-    available: dict[str, None] = {}
-
-    def pick(names: Sequence[str], path: Path) -> list[str]:
-        available.update(dict.fromkeys(names))
-        return options.pick(names, f"{path}: ")
-
-    parts = [TABLES[k](p, lambda names, p=p: pick(names, p)) for p, k in zip(paths, kinds, strict=True)]
-    lengths = [len(next(iter(part.values())).codes) for part in parts]
-    first = list(parts[0])
-    for p, part in zip(paths[1:], parts[1:], strict=True):
-        if len(part) != len(first):
-            raise DataError(f"{p} has columns {listed(part)} where {paths[0]} has {listed(first)}")
-    columns = {name: concatenate([list(part.values())[k] for part in parts]) for k, name in enumerate(first)}
-    named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-    notes = [f"read {sum(lengths)} rows of {named} ({kinds[0]}): columns {listed(first)}"]
-    notes += options.unread(available, first)
-    if len(paths) == 1:
-        return options.build(columns, notes=notes, where=f"{paths[0]}: ")
+def _read_tables(
+    files: list[Source], kinds: list[str], options: Options, model: Any, pattern: PathPattern | None
+) -> Data:
+    parts, given, ragged = [], [], []
+    for file, kind in zip(files, kinds, strict=True):
+        told = {} if pattern is None else pattern.columns(file.path)
+        given.append(told | ({"model": str(model(file.path))} if callable(model) else {}))
+        more = {"ragged": ragged} if kind == "csv" and options.errors == "missing" else {}
+        load = lambda pick, numbers, file=file, kind=kind, more=more: TABLES[kind].load(
+            file.path, pick, numbers, **more
+        )
+        parts.append(
+            tables.open_part(
+                TABLES[kind].peek(file.path),
+                load,
+                options,
+                f"{file.name}: ",
+                given[-1],
+                path_names_model=len(files) > 1,
+            )
+        )
+    notes = _name_models(files, parts)
+    lengths = [part.rows for part in parts]
+    layout = parts[0].layout
+    main = layout.columns if layout.battles is None else layout.battles.main
+    named = files[0].path.name if len(files) == 1 else f"{len(files)} files"
+    said = [f"read {sum(lengths)} rows of {named} ({kinds[0]}): columns {listed(main)}", *notes]
+    said += tables.unread(parts[0].names, layout)
+    if ragged:
+        said.append(f"{len(ragged)} rows have another number of fields than the header and were left out")
+    if len(files) == 1:
+        return tables.build(parts, options, said)
     ends = np.cumsum(lengths)
 
     def place(row: int) -> str:
         k = int(np.searchsorted(ends, row, side="right"))
-        return f"{paths[k]}: row {row - int(ends[k]) + lengths[k] + 1}"
+        return f"{files[k].name}: row {row - int(ends[k]) + lengths[k] + 1}"
 
-    return options.build(columns, notes=notes, place=place)
-
-
-def resolve(path: Any) -> tuple[list[Path], list[str]]:
-    """The files that a path, a folder, a pattern or a list of these names, each once, and a note on those that were
-    named again; `DataError` where there are none."""
-    found: dict[str, Path] = {}
-    again: list[Path] = []
-    for file in _found(path):
-        if found.setdefault(os.path.realpath(file), file) is not file:
-            again.append(file)
-    notes = []
-    if again:
-        first = found[os.path.realpath(again[0])]
-        which = f"{again[0]} is {first}" + (f", and {len(again) - 1} more" if len(again) > 1 else "")
-        notes = [f"{len(again)} paths lead to files that were read already ({which}): each file was read once"]
-    return list(found.values()), notes
+    return tables.build(parts, options, said, place)
 
 
-def _found(path: Any) -> list[Path]:
-    if isinstance(path, bytes) or (isinstance(path, str | os.PathLike) and "\0" in str(path)):
-        raise OptionError(f"path={path!r} is not the name of a file")
-    if isinstance(path, str | os.PathLike):
-        text = os.fspath(path)
-        if not os.path.exists(text) and glob.has_magic(text):
-            found = sorted(Path(p) for p in glob.glob(text, recursive=True) if os.path.isfile(p))
-            if not found:
-                raise DataError(f"no file matches {text!r}")
-            return found
-        if not os.path.exists(text):
-            raise DataError(f"there is no file {text!r}")
-        if os.path.isdir(text):
-            found = sorted(p for p in Path(text).rglob("*") if p.is_file() and not p.name.startswith("."))
-            if not found:
-                raise DataError(f"the folder {text!r} holds no files")
-            return found
-        return [Path(text)]
-    if not isinstance(path, Iterable):
-        raise OptionError(f"path must be a file name, a pattern or a list of these, not {type(path).__name__}")
-    paths = [p for one in path for p in _found(one)]
-    if not paths:
-        raise DataError("path is an empty list: there is no file to read")
-    return paths
+def _name_models(files: list[Source], parts: list[tables.Part]) -> list[str]:
+    """Where no column holds the model, the paths name it."""
+    if all("model" in part.layout.roles or part.layout.kind in ("wide", "battles") for part in parts):
+        return []
+    names, note = guess([file.path for file in files])
+    for part, name in zip(parts, names, strict=True):
+        tables.name_model(part, name)
+    return [note]
 
 
 def read_columns(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict[str, Column]:
@@ -280,4 +203,4 @@ def read_columns(path: Path, pick: Callable[[Sequence[str]], list[str]]) -> dict
         raise DataError(f"{path} is not a csv, jsonl or parquet file by its name")
     if not os.path.exists(path):
         raise DataError(f"there is no file {str(path)!r}")
-    return TABLES[kind](path, pick)
+    return {name: coded(column) for name, column in TABLES[kind].load(path, pick).items()}

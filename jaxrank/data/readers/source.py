@@ -56,9 +56,15 @@ class Source:
         return [parse(line, self.name, n) for n, line in enumerate(self.text.split("\n"), 1) if line.strip()]
 
     @cached_property
+    def is_json(self) -> bool:
+        """Whether the file begins as JSON, whatever its ending."""
+        start = first_line(self.path)[:1]
+        return start in ("{", "[") and start != ""
+
+    @cached_property
     def first(self) -> Any:
         """What tells the format: the first line of a file of lines, else the whole document."""
-        if self.suffix not in TEXT:
+        if self.suffix not in TEXT and not self.is_json:
             return None
         line = first_line(self.path)
         # The first line of an indented document is no value of its own, that of a file of lines is one.

@@ -135,10 +135,27 @@ def _split(questions: Any) -> list[str] | None:
     return found
 
 
-EXPERIMENTS = Format("swebench-experiments", lambda s: {"no_generation", "resolved"} <= s.keys, read_experiments)
+EXPERIMENTS = Format(
+    "swebench-experiments",
+    lambda s: {"no_generation", "resolved"} <= s.keys,
+    read_experiments,
+    files="`results/results.json` of a system",
+    trials="folders",
+    options="`questions` (all identifiers of the split), `errors`",
+)
 REPORTS = Format(
     "swebench-report",
     lambda s: "total_instances" in s.keys and ("resolved_ids" in s.keys or {"resolved", "unresolved_ids"} <= s.keys),
     read_reports,
+    files="`<model>.<run>.json` of SWE-bench and Multi-SWE-bench; what was not submitted is not solved",
+    trials="runs",
+    options="`errors`",
 )
-LEADERBOARDS = Format("swebench-leaderboards", lambda s: "leaderboards" in s.keys, read_leaderboards)
+LEADERBOARDS = Format(
+    "swebench-leaderboards",
+    lambda s: "leaderboards" in s.keys,
+    read_leaderboards,
+    files="the leaderboards file of the site",
+    trials="-",
+    options="`metric` (one leaderboard)",
+)

@@ -105,5 +105,19 @@ def _key(entry: dict, name: str, where: str) -> Any:
     return value
 
 
-TAU = Format("tau-bench", sniff_tau, read_tau)
-TAU2 = Format("tau2-bench", sniff_tau2, read_tau2)
+TAU = Format(
+    "tau-bench",
+    sniff_tau,
+    read_tau,
+    files="a list of trajectories",
+    trials="`trial`",
+    options="`errors`",
+)
+TAU2 = Format(
+    "tau2-bench",
+    sniff_tau2,
+    read_tau2,
+    files="`results.json`, with `simulations/` beside it or in it",
+    trials="`trial`",
+    options="`errors`",
+)

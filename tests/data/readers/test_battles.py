@@ -147,7 +147,7 @@ def test_ties_and_zeros_of_counts(tmp_path):
 def test_columns_of_battles_by_name(tmp_path):
     """interface 3 (API): columns that are called otherwise can be named; usual ones in any case and spelling."""
     frame = pd.DataFrame({"first": ["x", "x"], "second": ["y", "y"], "who": ["x", "y"], "times": [3, 1]})
-    names = {"model_a": "first", "model_b": "second", "winner": "who", "count": "times"}
+    names = {"a": "first", "b": "second", "winner": "who", "count": "times"}
     path = tmp_path / "b.csv"
     frame.to_csv(path, index=False)
     assert wins(read(path, **names), "x", "y") == wins(jr.from_frame(frame, **names), "x", "y") == (3, 1)
@@ -155,13 +155,13 @@ def test_columns_of_battles_by_name(tmp_path):
     assert wins(read(path), "x", "y") == (1, 0)
     path = write(tmp_path / "w.csv", "winner_name,loser_name,score\nx,y,6-2\ny,x,6-4\nx,y,6-0\n")
     assert wins(read(path), "x", "y") == (2, 1)
-    with pytest.raises(DataError, match="no column 'nobody' for model_b; the columns are first, second, who, times"):
-        jr.from_frame(frame, model_a="first", model_b="nobody")
-    with pytest.raises(OptionError, match=r"model_b=\.\.\. is needed as well"):
-        jr.from_frame(frame, model_a="first")
+    with pytest.raises(DataError, match="no column 'nobody' for b; the columns are first, second, who, times"):
+        jr.from_frame(frame, a="first", b="nobody")
+    with pytest.raises(OptionError, match=r"^b=\.\.\. is needed as well"):
+        jr.from_frame(frame, a="first")
     with pytest.raises(OptionError, match="give one kind"):
         jr.from_frame(frame, model="first", winner="who")
     with pytest.raises(DataError, match="two roles"):
-        jr.from_frame(frame, model_a="first", model_b="first", winner="who")
-    with pytest.raises(DataError, match="Name them with model_a="):
+        jr.from_frame(frame, a="first", b="first", winner="who")
+    with pytest.raises(DataError, match="Name them with a="):
         jr.from_frame(frame, winner="who")

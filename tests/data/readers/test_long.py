@@ -114,12 +114,11 @@ def test_words_for_scores(tmp_path, words, expected):
     np.testing.assert_array_equal(r.outcomes[0, 0], expected)
 
 
-def test_graded_scores_need_levels_or_threshold(tmp_path):
+def test_scores_are_real_unless_levels_or_a_threshold_say_otherwise(tmp_path):
     path = as_csv(tmp_path / "r.csv", [("a", "q", 0, 0.5), ("a", "q", 1, 1), ("b", "q", 0, 0)])
-    with pytest.raises(
-        DataError, match=r"r.csv: row 1, column 'score': '0.5' is not a whole number.*levels=.*threshold"
-    ):
-        read(path)
+    real = read(path)
+    assert real.kind == "real"
+    np.testing.assert_array_equal(real.values[:, 0], [[0.5, 1], [0, np.nan]])
     graded = read(path, levels=(0, 0.5, 1))
     np.testing.assert_array_equal(graded.outcomes[:, 0], [[1, 2], [0, -1]])
     assert graded.levels == (0.0, 0.5, 1.0)
@@ -174,11 +173,10 @@ def test_conflicting_duplicates_are_an_error(tmp_path):
     [
         ("", "r.csv is empty"),
         (HEADER + "\n", "r.csv: there are no rows"),
-        ("model,question\na,q\n", "no score column; the columns are model, question"),
-        ("question,score\nq,1\n", "no model column; the columns are question, score"),
+        ("model,question\na,q\n", "no score column; the columns are model (a), question (q)"),
+        ("question,score\nq,1\n", "no model column; the columns are question (q), score (1)"),
         (HEADER + "\na,q,0,maybe\n", "row 1, column 'score': 'maybe' is not a score"),
-        (HEADER + "\na,q,0,1\na,q,1,inf\n", "row 2, column 'score': 'inf' is not a score"),
-        (HEADER + "\na,q,0,300\n", "'300' is not a whole number 0..255"),
+        (HEADER + "\na,q,0,1\na,q,1,inf\n", "row 2, column 'score': inf is not a score"),
         (HEADER + "\na,q,0,1\n,q,0,1\n", "row 2, column 'model': empty"),
         (HEADER + "\na,q,0,1\na,,0,1\n", "row 2, column 'question': empty"),
         (HEADER + "\na,q,0,1\na,q,,1\n", "row 2, column 'trial': empty"),
@@ -218,7 +216,7 @@ def test_errors_of_json(tmp_path, text, message):
 def test_columns_by_name(tmp_path):
     path = as_csv(tmp_path / "r.csv", header="m,q,t,s")
     check(read(path, model="m", question="q", trial="t", score="s"))
-    with pytest.raises(DataError, match="no column 'x'; the columns are m, q, t, s"):
+    with pytest.raises(DataError, match="no column 'x' for model; the columns are m, q, t, s"):
         read(path, model="x", question="q", trial="t", score="s")
     with pytest.raises(DataError, match="two roles"):
         read(path, model="m", question="m", trial="t", score="s")

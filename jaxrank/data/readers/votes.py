@@ -1,0 +1,152 @@
+"""Words for who won -> codes and grades: sides, names, points, "A>>B", "much better"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from jaxrank.data.comparisons import A_WINS, B_WINS, TIE
+from jaxrank.data.readers.columns import Column
+from jaxrank.errors import DataError
+
+BOTH_BAD = 3
+NO_WINNER = -1
+UNREAD = -2
+"""A winner that cannot be read in one of the two ways."""
+READINGS = ("name", "side")
+
+_NONE = ("", "nan", "none", "null", "na", "error", "-")
+WORDS = {
+    **dict.fromkeys(("model_a", "a", "left", "player_a", "win", "model_1", "model1", "1-0"), A_WINS),
+    **dict.fromkeys(("model_b", "b", "right", "player_b", "loss", "model_2", "model2", "0-1"), B_WINS),
+    **dict.fromkeys(("tie", "draw", "both_good", "inconsistent", "equal", "same", "1/2-1/2"), TIE),
+    **dict.fromkeys(("tie (bothbad)", "both_bad", "bothbad", "tie_bothbad"), BOTH_BAD),
+}
+_ARROW = re.compile(r"\W*([ab])\s*(>+|=+|<+)\s*([ab])\W*")
+_GRADED = re.compile(r"^(?:(?:model|response|answer|assistant)?[ _]?)?([ab12])[ _](?:is[ _])?(\w+?)[ _]better$")
+_DEGREES = {
+    **dict.fromkeys(("slightly", "marginally", "somewhat", "a_bit"), 1.0),
+    **dict.fromkeys(("clearly", "moderately"), 2.0),
+    **dict.fromkeys(("much", "significantly", "far", "strongly"), 3.0),
+}
+_PLAIN = 1.5
+"""The degree of a win that is said without one: more than slightly, less than much."""
+
+
+def graded(word: str) -> float | None:
+    """How much better the first side is, below 0 where the second is, 0 for a tie; None for other words.
+
+    The numbers say their order alone: "A>B" is 1, "A>>B" 2, "a is slightly better" 1, "a is much better" 3.
+    """
+    text = word.strip().lower()
+    if found := _ARROW.fullmatch(text):
+        first, sign, second = found.groups()
+        if first == second:
+            return None
+        size = 0 if sign[0] == "=" else len(sign)
+        return float(size if (first == "a") == (sign[0] == ">") else -size)
+    if found := _GRADED.fullmatch(text):
+        side, degree = found.groups()
+        if degree not in _DEGREES:
+            return None
+        return _DEGREES[degree] if side in "a1" else -_DEGREES[degree]
+    return None
+
+
+def outcomes(
+    name: str,
+    winner: Column,
+    sides: Sequence[np.ndarray],
+    models: Mapping[str, int],
+    columns: tuple[str, str],
+    winner_as: str | None,
+    at: Callable[[int], str],
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Outcome of each row, from the winner's name or from words for the sides, -1 where there is none; and grades.
+
+    A model may be called "a" or "left". So each row is read both ways: as a name (one of the row's two models, or a
+    word for a tie or for no winner) and as a word. The way in which all rows can be read is taken. **columns**: the
+    names of the columns of the two sides, which are words for them too; **at** names a row in messages.
+    """
+    words, grades = _words(name, winner, columns)
+    named = np.full(len(winner.values) + 1, -1)
+    for c, v in enumerate(winner.values):
+        named[c] = models.get(text_of_name(v), -1)
+    as_word, who = words[winner.codes], named[winner.codes]
+    as_name = np.select([who < 0, who == sides[0], who == sides[1]], [UNREAD, A_WINS, B_WINS], UNREAD)
+    as_name = np.where((as_name == UNREAD) & ((as_word == NO_WINNER) | (as_word >= TIE)), as_word, as_name)
+    read = {"name": as_name, "side": as_word}
+    whole = [way for way in READINGS if (read[way] != UNREAD).all()]
+    if winner_as is None and len(whole) == 2 and (differ := as_name != as_word).any():
+        row = int(np.argmax(differ))
+        raise DataError(
+            f"{at(row)} is the name of a model and a word for a side, and the two differ ({int(differ.sum())} such "
+            'rows); say winner_as="name" or winner_as="side"'
+        )
+    if winner_as is not None or whole:
+        outcome = read[winner_as or whole[0]]
+    else:
+        # Some rows can only be read as names, others as words: a name of a model that is not in its row is neither.
+        outcome = np.where((as_name == UNREAD) & (who < 0), as_word, as_name)
+    if (bad := outcome == UNREAD).any():
+        row = int(np.argmax(bad))
+        if who[row] >= 0 and winner_as != "side":
+            raise DataError(f"{at(row)} is neither of the two models ({int(bad.sum())} such rows)")
+        known = ", ".join([*WORDS, "A>B, A>>B"])
+        raise DataError(
+            f"{at(row)} is not an outcome ({int(bad.sum())} such rows); it must be one of {known}, or the name of one "
+            "of the row's two models"
+        )
+    return outcome, None if grades is None else grades[winner.codes]
+
+
+def _words(name: str, winner: Column, columns: tuple[str, str]) -> tuple[np.ndarray, np.ndarray | None]:
+    """The outcome that each distinct value means as a word, and the grades where the words have degrees."""
+    texts = [str(v).strip().lower() for v in winner.values]
+    known = _vocabulary(name, texts, columns)
+    words = np.full(len(texts) + 1, NO_WINNER)
+    degree = np.zeros(len(texts) + 1)
+    for c, word in enumerate(texts):
+        size = graded(word)
+        if word in known:
+            words[c] = known[word]
+            degree[c] = {A_WINS: _PLAIN, B_WINS: -_PLAIN}.get(words[c], 0.0)
+        elif size is not None:
+            words[c], degree[c] = TIE if size == 0 else A_WINS if size > 0 else B_WINS, size
+        else:
+            words[c] = NO_WINNER if word in _NONE else UNREAD
+    sizes = sorted(set(np.abs(degree[degree != 0])))
+    if len(sizes) < 2 and not any(graded(word) is not None for word in texts):
+        return words, None
+    steps = np.searchsorted(sizes, np.abs(degree)) + 1.0
+    return words, np.where(words == NO_WINNER, np.nan, np.where(degree == 0, 0.0, np.sign(degree) * steps))
+
+
+def _vocabulary(name: str, texts: Sequence[str], columns: tuple[str, str]) -> dict[str, int]:
+    """The words for sides and ties in this column: those that always are, the names of the columns of the two sides
+    ("home", "white", "player2"), and letters or numbers where all values together say what they mean."""
+    first, second = (c.strip().lower() for c in columns)
+    known = {**WORDS, first: A_WINS, second: B_WINS}
+    for end in ("_team", "team", "_name", "_team_name"):
+        known |= {first.removesuffix(end) or first: A_WINS, second.removesuffix(end) or second: B_WINS}
+    found = {t for t in texts if t not in _NONE}
+    numbers = {t.removesuffix(".0") for t in found}
+    if found & {"h", "d"} and found <= {"h", "d", "a"}:
+        return known | {"h": A_WINS, "d": TIE, "a": B_WINS}
+    if "2" in numbers and numbers <= {"1", "2", "0", "x", "tie", "draw"}:
+        return known | {"1": A_WINS, "1.0": A_WINS, "2": B_WINS, "2.0": B_WINS, "0": TIE, "0.0": TIE, "x": TIE}
+    if "-1" in numbers and numbers <= {"1", "0", "-1"}:
+        return known | {"1": A_WINS, "1.0": A_WINS, "-1": B_WINS, "-1.0": B_WINS, "0": TIE, "0.0": TIE}
+    if numbers <= {"1", "0", "0.5"} and ("0.5" in numbers or name.strip().lower() != "winner"):
+        return known | {"1": A_WINS, "1.0": A_WINS, "0": B_WINS, "0.0": B_WINS, "0.5": TIE}
+    return known
+
+
+def text_of_name(value: object) -> str:
+    """A model's name as text; 3.0, which frames with gaps make of 3, is "3"."""
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else str(value)
+    return str(value).strip()
