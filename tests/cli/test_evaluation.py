@@ -60,6 +60,17 @@ def test_arise(tmp_path):
     table = pd.read_csv(out)
     assert set(table["model"]) == {"a", "b"}
     assert (table["levels"] == 3).all()
+    frame["level"] = frame["level"].map({0: "low", 1: "medium", 2: "high"})  # never by the alphabet
+    frame.to_csv(path, index=False)
+    run("arise", path, "--replicates", "20", "--output", out)
+    again = pd.read_csv(out)
+    pd.testing.assert_frame_equal(again, table)
+    frame["level"] = frame["level"].map({"low": "brief", "medium": "some", "high": "ample"})
+    frame.to_csv(path, index=False)
+    run("arise", path, code=2)
+    for more in (("--efforts", "brief,some,ample"), ("--efforts-by-tokens",)):
+        run("arise", path, "--replicates", "20", "--output", out, *more)
+        pd.testing.assert_frame_equal(pd.read_csv(out), table)
     frame.drop(columns="tokens").to_csv(path, index=False)
     run("arise", path, code=2)
 
@@ -75,3 +86,36 @@ def test_judges(tmp_path):
     frame.to_csv(path, index=False)
     run("judges", path, "--prior", "perfect", "--samples", "200", "--output", out)
     assert pd.read_csv(out)["candidate"].tolist() == ["a", "b"]
+
+
+def test_judges_scales(tmp_path):
+    """papers-arise-judges: a 1-5 file where nobody gave 1 was fitted with four levels; 0, .5, 1 were refused; 0, 50,
+    100, 150 became 151 levels."""
+    rng = np.random.default_rng(3)
+    axes = pd.MultiIndex.from_product([["x", "y"], ["a", "b"], range(20)], names=["judge", "candidate", "question"])
+    frame = pd.DataFrame(index=axes).reset_index()
+    place = rng.integers(0, 4, len(frame))
+    path, out = tmp_path / "scores.csv", tmp_path / "judges.csv"
+    perfect = ("judges", path, "--prior", "perfect", "--samples", "200", "--output", out)
+    for scale, more, n_levels in (
+        ([2, 3, 4, 5], ("--levels", "1:5"), 5),
+        ([0, 0.5, 1, 1], (), 3),
+        ([0, 50, 100, 150], (), 4),
+        ([0, 50, 100, 150], ("--levels", "0,50,100,150,200"), 5),
+    ):
+        frame["score"] = np.array(scale, float)[place]
+        frame.to_csv(path, index=False)
+        said = run(*perfect, *more)
+        assert f"{n_levels} levels" in said
+        means = frame.groupby(["judge", "candidate"])["score"].mean().groupby("candidate").mean()
+        table = pd.read_csv(out).set_index("candidate")
+        np.testing.assert_allclose(table["score"], means[table.index], atol=0.02 * max(scale))
+        assert "dawid_skene" not in table and "Dawid-Skene" in said
+    run(*perfect, "--levels", "0,50,100", code=2)
+    frame["gold"], frame["own"] = 150.0, (frame["judge"] == "x") & (frame["candidate"] == "a")
+    frame.to_csv(path, index=False)
+    run(*perfect, "--gold-column", "gold")
+    np.testing.assert_allclose(pd.read_csv(out)["score"], 150, atol=1e-6)
+    run(*perfect, "--family-column", "own")
+    alone = frame[(frame["judge"] == "y") & (frame["candidate"] == "a")]["score"].mean()
+    assert pd.read_csv(out).set_index("candidate")["score"]["a"] == pytest.approx(alone, abs=4)

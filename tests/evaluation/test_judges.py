@@ -94,14 +94,15 @@ def test_rows_of_monotone_priors_are_stochastically_ordered():
     from numpyro.handlers import seed, trace
 
     sampled = []
-    for name in ("weak", "moderate", "strong"):
+    for name in ("weak", "strong", "ladder_moderate"):
         theta = np.asarray(
             jax.jit(lambda key, name=name: seed(judges.PRIORS[name].sample, key)(500, 3))(jax.random.key(0))
         )
         sampled.append(np.einsum("jmm->", theta))
+        np.testing.assert_allclose(theta.mean(0), judges.PRIORS[name].expected(3), atol=0.06)
         np.testing.assert_allclose(theta.sum(-1), 1, atol=1e-5)
         assert np.all(np.diff(np.cumsum(theta, -1), axis=1) <= 1e-5)
-    assert sampled[0] < sampled[1] < sampled[2]
+    assert sampled[0] < sampled[1]
     assert not trace(judges.PRIORS["perfect"].sample).get_trace(2, 3)
 
 
@@ -121,15 +122,146 @@ def test_posterior_recovers_candidates_and_reports_diagnostics():
     np.testing.assert_allclose(above + above.T + tied, 1, atol=1e-12)
 
 
+def test_trust_is_the_expected_accuracy_at_any_number_of_levels():
+    """papers-arise-judges, priors: "strong" expected .55 .31 .18 ... .98 right by level at M = 10."""
+    for m in (2, 3, 4, 5, 10):
+        for trust in (0.0, 0.1, 0.5, 0.9):
+            expected = judges.JudgePrior(trust=trust).expected(m)
+            assert np.trace(expected) / m == pytest.approx(1 / m + trust * (1 - 1 / m), abs=1e-3)
+            np.testing.assert_allclose(expected, expected[::-1, ::-1], atol=1e-12)
+            assert np.all(np.diff(np.cumsum(expected, -1), axis=0) < 1e-12)
+    strong = np.diag(judges.PRIORS["ladder_strong"].expected(10))
+    np.testing.assert_allclose(strong, [0.55, 0.31, 0.18, 0.12, 0.08, 0.06, 0.05, 0.04, 0.04, 0.98], atol=0.006)
+
+
+def test_weights_and_edges_of_the_ladder_are_open():
+    plain, one = judges.JudgePrior("ladder", beta=0.0), judges.JudgePrior("ladder", beta=0.0, reach=1)
+    assert plain.expected(3)[1].tolist() == pytest.approx([1 / 9, 1 / 9 + 1 / 6, 1 / 9 + 1 / 6 + 1 / 3])
+    assert one.expected(3)[1].tolist() == pytest.approx([1 / 6, 1 / 6 + 1 / 6, 1 / 6 + 1 / 3])
+    named = judges.JudgePrior("ladder", beta={(0, 0): [8, 1, 1]})
+    assert named.expected(3)[1].tolist() == pytest.approx([0.8 / 3, 0.1 / 3 + 1 / 6, 0.1 / 3 + 1 / 6 + 1 / 3])
+    assert hash(named) == hash(judges.JudgePrior("ladder", beta={(0, 0): (8.0, 1.0, 1.0)}))
+    with pytest.raises(OptionError, match="3 weights for node"):
+        judges.JudgePrior("ladder", beta={(0, 1): [1, 1, 1]}).expected(3)
+
+
 @pytest.mark.slow
 @pytest.mark.rank_promotion("allow")
-def test_perfect_judges_give_the_plug_in_mean():
-    scores, truth = simulate(PI, np.eye(3)[None], 200)
-    assert np.array_equal(scores[0], truth)
+def test_a_scale_turned_round_turns_the_scores_round():
+    """The published ladder differed by .3 on the same data turned round."""
+    scores, _ = simulate(PI, THETA, 150, seed=4)
+    found = judges.infer(scores, prior="weak", **DRAWS)
+    turned = judges.infer(2 - scores, prior="weak", **DRAWS)
+    error = np.sqrt((found.sd**2 / found.ess) + (turned.sd**2 / turned.ess))
+    assert np.all(np.abs(2 - turned.scores - found.scores) < 4 * error)
+
+
+def test_perfect_judges_are_taken_at_their_word():
+    """Two judges, one always 0, the other always 1: the mean is .5 for certain, not the prior's sd of .275."""
+    scores = np.stack([np.zeros((1, 50)), np.ones((1, 50))])
     found = judges.infer(scores, prior="perfect", **DRAWS)
-    np.testing.assert_allclose(found.scores, judges.plug_in_scores(scores), atol=0.05)
-    counted = judges.infer(counts=judges.level_counts(scores), prior="perfect", **DRAWS)
-    np.testing.assert_allclose(counted.scores, found.scores, atol=0.02)
+    assert found.scores[0] == pytest.approx(0.5) and found.sd[0] < 1e-9
+    mixed, truth = simulate(PI, THETA, 100, seed=5)
+    mixed[0, 1, :40] = -1
+    found = judges.infer(mixed, prior="perfect", **DRAWS)
+    np.testing.assert_allclose(found.scores, judges.plug_in_scores(mixed), atol=0.015)
+    one = judges.infer(mixed[:1, :1], prior="perfect", **DRAWS)
+    assert one.sd[0] == pytest.approx(mixed[0, 0].std() / 101**0.5, rel=0.05)
+    np.testing.assert_allclose(found.pi @ np.arange(3), judges.plug_in_scores(mixed), rtol=1e-12)
+    counted = judges.infer(mixed, prior="perfect", likelihood="counts", **DRAWS)
+    np.testing.assert_allclose(counted.scores, judges.plug_in_scores(mixed), atol=0.02)
+    labelled = judges.infer(mixed, gold=truth, prior="perfect", **DRAWS)
+    np.testing.assert_allclose(labelled.scores, truth.mean(1), atol=0.015)
+    with pytest.raises(DataError, match="judges disagree on"):
+        judges.infer(mixed, prior=judges.JudgePrior("identity"), **DRAWS)
+
+
+def test_likelihood_of_judges_that_differ_by_candidate():
+    scores, truth = simulate(PI, THETA, 6)
+    patterns = patterns_of(scores, np.full(truth.shape, -1), 3)
+    with jax.enable_x64(True):
+        same = joint_log_likelihood(jnp.asarray(PI), jnp.asarray(THETA), patterns)
+        each = joint_log_likelihood(jnp.asarray(PI), jnp.asarray(np.broadcast_to(THETA, (3, *THETA.shape))), patterns)
+        assert float(each) == pytest.approx(float(same), rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+@pytest.mark.filterwarnings("ignore:the chains have not settled")
+def test_judges_that_may_differ_by_candidate_widen_the_posterior():
+    scores, _ = simulate(PI, THETA, 150, seed=1)
+    short = {"n_samples": 200, "n_warmup": 200, "n_chains": 2}
+    fixed = judges.infer(scores, likelihood="counts", **short)
+    free = judges.infer(scores, likelihood="counts", spread=1.0, **short)
+    assert free.sd.mean() > 1.1 * fixed.sd.mean() and (fixed.likelihood, free.likelihood) == ("counts", "counts")
+    counted = judges.infer(counts=judges.level_counts(scores), **short)
+    np.testing.assert_array_equal(counted.draws, fixed.draws)
+
+
+@pytest.mark.parametrize(("m", "n_judges", "n_candidates"), [(2, 2, 5), (3, 2, 3), (3, 2, 5), (3, 3, 4)])
+def test_several_judges_and_many_candidates_are_compatible_with_their_own_distributions(m, n_judges, n_candidates):
+    """Every case with two or more judges and more candidates than levels was refused."""
+    rng = np.random.default_rng(m + n_judges)
+    steps = np.sort(rng.dirichlet(np.ones(m), (n_judges, m)), axis=1)
+    theta = 0.5 * np.eye(m) + 0.5 * steps / steps.sum(-1, keepdims=True)
+    theta = np.sort(theta.cumsum(-1), axis=1)[:, ::-1]
+    theta = np.diff(theta, axis=-1, prepend=0)  # rows made stochastically ordered
+    pi = rng.dirichlet(np.ones(m), n_candidates)
+    judged = np.einsum("km,jmn->jkn", pi, theta)
+    found = judges.identifiability(judged, margin=0.02, n_starts=1)
+    assert found.distance < 1e-7
+    score = pi @ np.arange(m)
+    gap = score[:, None] - score
+    assert np.all((found.low - 1e-6 <= gap) & (gap <= found.high + 1e-6))
+    if m == 2:
+        assert found.identified and np.array_equal(found.ordered, gap > 0)
+    else:
+        assert not found.identified
+        (i, j), *both = found.example
+        for sign, (other, shares) in zip((1, -1), both, strict=True):
+            np.testing.assert_allclose(np.einsum("km,jmn->jkn", shares, other), judged, atol=1e-6)
+            assert np.all(np.diff(np.cumsum(other, -1)[..., :-1], axis=1) <= 1e-6)
+            assert sign * (shares[i] - shares[j]) @ np.arange(m) > 0.005
+
+
+def test_counts_leave_a_profile_set():
+    scores, _ = simulate(PI, THETA, 60, seed=2)
+    counts = judges.level_counts(scores)
+    exact = judges.identifiability(counts, n_starts=1)
+    wide = judges.identifiability(counts, n_starts=1, level=0.95)
+    gap = PI @ np.arange(3)
+    gap = gap[:, None] - gap
+    assert np.all((wide.low <= gap) & (gap <= wide.high))
+    assert np.mean(wide.high - wide.low) > np.mean(exact.high - exact.low)
+    with pytest.raises(OptionError, match="needs counts"):
+        judges.identifiability(counts / counts.sum(-1, keepdims=True), level=0.9)
+
+
+def test_ranks_with_labels_hold_the_truth():
+    inside, spread, error = [], [], []
+    value = PI @ np.arange(3)
+    truth_ranks = 1 + (value[None] > value[:, None]).sum(1)
+    for seed in range(60):
+        scores, truth = simulate(PI, THETA[1:], 200, seed=seed)
+        gold = judges.label_share(truth, 0.1, seed)
+        assert ((gold >= 0).sum(1) == 20).all()
+        found = judges.prediction_powered_draws(scores, gold, n_samples=400, seed=seed)
+        low, high = found.rank_intervals(0.9)
+        inside.append((low <= truth_ranks) & (truth_ranks <= high))
+        score, se = judges.prediction_powered(scores, gold)
+        np.testing.assert_allclose(found.scores, score, atol=0.06)
+        spread.append(found.sd)
+        error.append(se)
+    np.testing.assert_allclose(np.mean(spread), np.mean(error), rtol=0.05)
+    assert np.mean(inside) > 0.9
+    with pytest.raises(DataError, match="two or more"):
+        judges.label_share(truth, 0.004)
+
+
+def test_two_judges_do_not_identify_dawid_skene():
+    scores, _ = simulate(PI, THETA, 30)
+    with pytest.warns(jr.JaxrankWarning, match="needs three judges, not 2"):
+        judges.dawid_skene(scores)
 
 
 @pytest.mark.slow
@@ -210,6 +342,10 @@ def test_own_family_is_left_out_or_judged_apart():
         (lambda s: judges.infer(s, values=(0, 1)), OptionError, "values"),
         (lambda s: judges.prediction_powered(s, np.full(s.shape[1:], -1)), DataError, "labelled"),
         (lambda s: judges.JudgePrior("odd"), OptionError, "odd"),
+        (lambda s: judges.infer(s, likelihood="both"), OptionError, "likelihood"),
+        (lambda s: judges.infer(s, gold=s[0], likelihood="counts"), OptionError, "joint"),
+        (lambda s: judges.infer(s, spread="wide"), OptionError, "spread"),
+        (lambda s: judges.identifiability([[0.5, 0.5], [0.4, 0.6]], margin=1.5), DataError, "lower margin"),
         (lambda s: judges.split_own(s, np.zeros((1, 1))), DataError, "own"),
     ],
 )

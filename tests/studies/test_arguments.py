@@ -138,14 +138,20 @@ FUNCTIONS = {
     "judges.identifiability": (
         jr.judges.identifiability,
         {"judged": [[5, 1], [1, 5]], "n_starts": 1},
-        ("judged", "values", "monotone", "margin", "n_starts", "seed"),
+        ("judged", "values", "monotone", "margin", "n_starts", "seed", "level"),
     ),
     "judges.relative_volumes": (
         jr.judges.relative_volumes,
         {"theta": [[0.8, 0.2], [0.3, 0.7]], "point": [0.5, 0.5]},
         ("theta", "point"),
     ),
-    "judges.JudgePrior": (jr.judges.JudgePrior, {}, ("kind", "trust")),
+    "judges.JudgePrior": (jr.judges.JudgePrior, {"kind": "ladder"}, ("kind", "trust", "beta", "reach")),
+    "judges.label_share": (jr.judges.label_share, {"gold": JUDGED[0], "share": 0.5}, ("gold", "share", "seed")),
+    "judges.prediction_powered_draws": (
+        jr.judges.prediction_powered_draws,
+        {"scores": JUDGED, "gold": np.where(np.arange(10) < 5, JUDGED[0], -1)},
+        ("scores", "gold", "judge", "n_samples", "seed"),
+    ),
     # sampling takes seconds: what is right is not run, and of infer its data alone are read
     "judges.sensitivity": (
         jr.judges.sensitivity,

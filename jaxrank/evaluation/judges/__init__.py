@@ -14,13 +14,17 @@ from jaxrank.evaluation.judges.baselines import (
     plug_in_scores,
     prediction_powered,
 )
+from jaxrank.evaluation.judges.draws import CandidateDraws
 from jaxrank.evaluation.judges.identification import Identifiability, identifiability, relative_volumes
 from jaxrank.evaluation.judges.inference import JudgePosterior, infer, sensitivity
-from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior
+from jaxrank.evaluation.judges.perfect import label_share, prediction_powered_draws
+from jaxrank.evaluation.judges.priors import FAMILY, PRIORS, JudgePrior
 from jaxrank.evaluation.judges.scores import level_counts, split_own
 
 __all__ = [
+    "FAMILY",
     "PRIORS",
+    "CandidateDraws",
     "DawidSkene",
     "Identifiability",
     "JudgePosterior",
@@ -29,10 +33,12 @@ __all__ = [
     "each_judge",
     "identifiability",
     "infer",
+    "label_share",
     "level_counts",
     "majority_scores",
     "plug_in_scores",
     "prediction_powered",
+    "prediction_powered_draws",
     "relative_volumes",
     "sensitivity",
     "split_own",

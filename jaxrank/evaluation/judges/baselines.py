@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import jax
@@ -10,9 +11,10 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.errors import DataError
+from jaxrank.errors import JaxrankWarning
+from jaxrank.evaluation.judges.perfect import predictions
 from jaxrank.evaluation.judges.scores import checked_scores
-from jaxrank.models.options import check_count, check_number, numbers
+from jaxrank.models.options import check_count, check_number
 
 
 def each_judge(scores: Any) -> Float[np.ndarray, "judges candidates"]:
@@ -56,6 +58,9 @@ def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000,
     """Dawid-Skene by EM [dawid1979]: true levels as missing data, one confusion matrix a judge, one prevalence a
     candidate. Starts from the shares of the judges' votes.
 
+    Fewer than three judges do not identify it for one candidate, and two only through candidates of different
+    prevalence: then a warning is given, for the answer may be where EM started.
+
     **scores** (J, K, Q), **n_levels**: as in `infer`. **max_steps**: of EM, 1 or more, which stops when no probability
     of a level moves by more than eps^(2/3). **pseudo**, 0 or more: counts added to every entry of the confusion
     matrices, so that a level that a judge never gave stays possible; 0 is the published estimate.
@@ -63,6 +68,13 @@ def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000,
     values, m = checked_scores(scores, n_levels)
     check_count("max_steps", max_steps)
     check_number("pseudo", pseudo, 0)
+    if len(values) < 3:
+        warnings.warn(
+            f"a confusion matrix for each judge needs three judges, not {len(values)}: what the scores leave open is "
+            "filled by where EM started",
+            JaxrankWarning,
+            stacklevel=2,
+        )
     levels, pi, theta, steps, change = _em(jnp.asarray(values), m, max_steps, jnp.asarray(pseudo, jnp.zeros(()).dtype))
     pi = np.asarray(pi)
     return DawidSkene(
@@ -117,19 +129,8 @@ def prediction_powered(
     judges do. **gold** (K, Q): true levels, -1 where unlabelled; at least two labels a candidate. **judge**: one judge
     instead of the mean of all.
     """
-    values, _ = checked_scores(scores)
-    truth = numbers("gold", gold)
-    if judge is not None:
-        check_count("judge", judge, 0, len(values) - 1)
-    if truth.shape != values.shape[1:]:
-        raise DataError(f"gold has shape {truth.shape}; it must be (candidates, questions) = {values.shape[1:]}")
-    chosen = values if judge is None else values[judge : judge + 1]
-    seen = chosen >= 0
-    with np.errstate(invalid="ignore"):
-        predicted = np.where(seen, chosen, 0).sum(0) / seen.sum(0)
+    predicted, truth = predictions(scores, gold, judge)
     labelled, free = (truth >= 0) & ~np.isnan(predicted), (truth < 0) & ~np.isnan(predicted)
-    if np.any(labelled.sum(1) < 2) or np.any(free.sum(1) < 2):
-        raise DataError("every candidate needs two or more labelled and two or more unlabelled questions with scores")
     mean = lambda x, where: np.where(where, x, 0).sum(1) / where.sum(1)
     spread = lambda x, where: mean((x - mean(x, where)[:, None]) ** 2, where) / (where.sum(1) - 1)
     with np.errstate(invalid="ignore"):

@@ -22,72 +22,33 @@ from jaxtyping import Array
 
 from jaxrank.data.device import put
 from jaxrank.errors import DataError, JaxrankWarning, OptionError
+from jaxrank.evaluation.judges.draws import CandidateDraws
 from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
-from jaxrank.evaluation.judges.priors import PRIORS, JudgePrior, find_prior
-from jaxrank.evaluation.judges.scores import checked_scores, values_of
-from jaxrank.models.options import check_count, numbers, shown
-from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.evaluation.judges.perfect import perfect_draws
+from jaxrank.evaluation.judges.priors import FAMILY, JudgePrior, find_prior
+from jaxrank.evaluation.judges.scores import checked_scores, level_counts, values_of
+from jaxrank.models.options import check_choice, check_count, check_number, numbers, shown
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.ranks import rank_scores
 from jaxrank.numerics.seeds import as_key, check_seed
-from jaxrank.numerics.separation import (
-    DRAWN,
-    Superiority,
-    count_above,
-    count_ranks,
-    rank_draws,
-    rank_ends,
-    shares_above,
-)
 
 
 @dataclass(frozen=True, eq=False)
-class JudgePosterior:
+class JudgePosterior(CandidateDraws):
     """Posterior draws of the scores of K candidates; NumPy arrays.
 
     **draws** (S, K): expected true scores sum_m values_m pi_km. **pi** (K, M), **theta** (J, M, M): posterior means.
-    **r_hat**, **ess** (K,): of the scores, over chains; NaN where the draws do not vary. **prior**: its name.
+    **r_hat**, **ess** (K,): of the scores, over chains; NaN where draws do not vary, or are independent ("perfect").
+    **prior**: its name. **expected_accuracy** (M,): prior mean of a judge's share of right scores at every true level.
+    **likelihood**: "joint" or "counts".
     """
 
-    draws: np.ndarray
     pi: np.ndarray
     theta: np.ndarray
     r_hat: np.ndarray
     ess: np.ndarray
     prior: str
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Posterior mean of each candidate's expected true score, (K,)."""
-        return self.draws.mean(0)
-
-    @property
-    def sd(self) -> np.ndarray:
-        """Posterior standard deviation of the scores, (K,)."""
-        return self.draws.std(0, ddof=1)
-
-    @property
-    def ranks(self) -> np.ndarray:
-        """Competition ranks of the posterior means, int (K,); 1 is best."""
-        return np.asarray(rank_scores(self.scores))
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """Equal-tailed intervals of the scores, (K,)."""
-        tail = (1 - check_level(level)) / 2
-        ends = np.quantile(self.draws, (tail, 1 - tail), axis=0)
-        return Interval(ends[0], ends[1], level, DRAWN, used=len(self.draws))
-
-    def rank_draws(self) -> np.ndarray:
-        """int32 (S, K): the rank of every candidate in every draw, 1 is best."""
-        return rank_draws(self.draws)
-
-    def rank_intervals(self, level: float = 0.95) -> Interval:
-        """Equal-tailed intervals of the ranks, int (K,): at least ``level`` of the draws lie between the ends."""
-        return Interval(*rank_ends(count_ranks(self.rank_draws()), level), level, DRAWN, used=len(self.draws))
-
-    def superiority(self) -> Superiority:
-        """For each two candidates the probability that one is better, and that they are equal."""
-        return shares_above(count_above(self.rank_draws()), len(self.draws))
+    expected_accuracy: np.ndarray | None = None
+    likelihood: str = "joint"
 
 
 def infer(
@@ -96,6 +57,8 @@ def infer(
     counts: Any = None,
     gold: Any = None,
     prior: str | JudgePrior = "moderate",
+    likelihood: str = "joint",
+    spread: float | str = 0.0,
     n_levels: int | None = None,
     values: Sequence[float] | None = None,
     n_samples: int = 1000,
@@ -109,7 +72,13 @@ def infer(
     **scores**: whole numbers (J, K, Q), judges, candidates, questions: levels 0..M-1, -1 or NaN missing; or **counts**
     (J, K, M) of levels, where which question got which score is unknown.
     **gold**: true levels (K, Q) of some questions, -1 elsewhere (with ``scores`` only).
-    **prior**: trust in the judges: free, weak, moderate, strong, perfect, or a `JudgePrior`.
+    **prior**: trust in the judges: free, weak, moderate, strong, perfect, one of `PRIORS`, or a `JudgePrior`. "perfect"
+    takes judges at their word: the mean over judges of the mean of their scores (of the gold levels, where there are
+    any), questions drawn again with Dirichlet(1, ..., 1) weights shared by judges and candidates.
+    **likelihood**: "joint", question by question: judges who agree vouch for each other; "counts", the published one,
+    which reads how often each judge gave each level and takes judges as independent.
+    **spread**: how far a judge's matrix may differ by candidate, standard deviation of the log odds of its entries; 0,
+    the same for all candidates (constancy); "free", learned, HalfNormal(0.5) beforehand.
     **n_levels**: M, 2 or more; by default the largest score plus one. **values** (M,): value of each level, 0..M-1 by
     default; the score of a candidate is its expected value, in the unit of the values.
     **n_samples**, **n_warmup**: draws kept (4 or more) and left out of each of ``n_chains`` chains.
@@ -122,17 +91,33 @@ def infer(
     """
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
+    check_choice("likelihood", likelihood, ("joint", "counts"))
+    chosen = find_prior(prior)
+    if isinstance(spread, str):
+        check_choice("spread", spread, ("free",))
+    else:
+        check_number("spread", spread, 0, 10)
     with precision(dtype):
-        data, sizes = read_data(scores, counts, gold, n_levels)
+        data, sizes = read_data(scores, counts, gold, n_levels, likelihood)
     m = sizes[-1]
     v = values_of(values, m)
-    chosen = find_prior(prior)
-    for name, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
-        check_count(name, value, least)
+    for option, value, least in (("n_samples", n_samples, 4), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
+        check_count(option, value, least)
     check_seed(seed)
+    chosen.expected(m)  # weights that do not fit M levels are refused here
+    name = prior if isinstance(prior, str) else chosen.name
+    if chosen.kind == "perfect":
+        table = None if scores is None or likelihood == "counts" else scores
+        flat, pi = perfect_draws(table, None if table is not None else data, gold, m, v, n_samples * n_chains, seed)
+        theta = np.broadcast_to(np.eye(m), (sizes[0], m, m))
+        unknown = np.full(sizes[1], np.nan)
+        return JudgePosterior(flat, pi, theta, unknown, unknown, name, np.ones(m), likelihood)
+    if chosen.kind == "identity" and isinstance(data, Patterns):
+        _refuse_contradictions(checked_scores(scores, n_levels)[0])
     with precision(dtype):
         keys = jax.random.split(as_key(seed), n_chains)
-        drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples))
+        learned = spread if isinstance(spread, str) else float(spread)
+        drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples, learned))
     score = drawn["pi"] @ v
     flat = score.reshape(-1, score.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,13 +129,24 @@ def infer(
             JaxrankWarning,
             stacklevel=2,
         )
-    pi, theta = (drawn[name].mean((0, 1)) for name in ("pi", "theta"))
-    name = prior if isinstance(prior, str) else f"{chosen.kind}({chosen.trust:g})"
-    return JudgePosterior(flat, pi, theta, np.asarray(r_hat), np.asarray(ess), name)
+    pi, theta = (drawn[key].mean((0, 1)) for key in ("pi", "theta"))
+    right = np.diag(chosen.expected(m)).copy()
+    return JudgePosterior(flat, pi, theta, np.asarray(r_hat), np.asarray(ess), name, right, likelihood)
+
+
+def _refuse_contradictions(scores: np.ndarray) -> None:
+    seen = scores >= 0
+    high, low = scores.max(0), np.where(seen, scores, scores.max() + 1).min(0)
+    differ = seen.any(0) & (high != low)
+    if differ.any():
+        raise DataError(
+            f"judges disagree on {differ.sum()} of {seen.any(0).sum()} answers, so not all of them are right; "
+            'prior="perfect" takes their means'
+        )
 
 
 def sensitivity(
-    scores: Any = None, *, priors: Sequence[str | JudgePrior] = tuple(PRIORS), **options: Any
+    scores: Any = None, *, priors: Sequence[str | JudgePrior] = FAMILY, **options: Any
 ) -> dict[str, JudgePosterior]:
     """The posterior under every prior of the family, from no trust to perfect trust: how far the ranking depends on it.
 
@@ -172,11 +168,19 @@ def sensitivity(
 
 
 def joint_log_likelihood(pi: Array, theta: Array, patterns: Patterns) -> Array:
-    """Sum over (k, q) of log sum_t pi_kt prod_j theta_j[t, s_jkq], t fixed where the true level is known."""
+    """Sum over (k, q) of log sum_t pi_kt prod_j theta_j[t, s_jkq], t fixed where the true level is known.
+
+    **theta**: (J, M, M), or (K, J, M, M) where judges differ by candidate.
+    """
     tiny = jnp.finfo(pi.dtype).tiny
     m = pi.shape[-1]
-    given = jnp.swapaxes(jnp.log(jnp.maximum(theta, tiny)), 0, 1).reshape(m, -1)  # (t, J M)
-    evidence = jnp.einsum("ti,iku->tku", given, patterns.hot, precision=jax.lax.Precision.HIGHEST)
+    log = jnp.log(jnp.maximum(theta, tiny))
+    if theta.ndim == 3:
+        given = jnp.swapaxes(log, 0, 1).reshape(m, -1)  # (t, J M)
+        evidence = jnp.einsum("ti,iku->tku", given, patterns.hot, precision=jax.lax.Precision.HIGHEST)
+    else:
+        given = jnp.swapaxes(log, 1, 2).reshape(len(theta), m, -1)  # (k, t, J M)
+        evidence = jnp.einsum("kti,iku->tku", given, patterns.hot, precision=jax.lax.Precision.HIGHEST)
     total = jax.scipy.special.logsumexp(
         evidence + jnp.log(jnp.maximum(pi, tiny)).T[..., None], axis=0, b=patterns.possible
     )
@@ -184,7 +188,13 @@ def joint_log_likelihood(pi: Array, theta: Array, patterns: Patterns) -> Array:
 
 
 def draw_chain(
-    key: Array, data: Any, prior: JudgePrior, sizes: tuple[int, int, int], n_warmup: int, n_samples: int
+    key: Array,
+    data: Any,
+    prior: JudgePrior,
+    sizes: tuple[int, int, int],
+    n_warmup: int,
+    n_samples: int,
+    spread: float | str = 0.0,
 ) -> dict[str, Array]:
     """One chain of NUTS: ``pi`` (S, K, M) and ``theta`` (S, J, M, M). Pure; map it over chains and over data sets.
 
@@ -193,36 +203,50 @@ def draw_chain(
     import numpyro
     from numpyro.infer import MCMC, NUTS
 
-    kernel = NUTS(functools.partial(_model, prior, sizes), target_accept_prob=0.9)
+    kernel = NUTS(functools.partial(_model, prior, sizes, spread), target_accept_prob=0.9)
     mcmc = MCMC(kernel, num_warmup=n_warmup, num_samples=n_samples, progress_bar=False)
     with numpyro.validation_enabled(False):
         mcmc.run(key, data)
     return {name: mcmc.get_samples()[name] for name in ("pi", "theta")}
 
 
-@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5))
+@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5, 6))
 def draw_chains(
-    keys: Array, data: Any, prior: JudgePrior, sizes: tuple[int, int, int], n_warmup: int, n_samples: int
+    keys: Array,
+    data: Any,
+    prior: JudgePrior,
+    sizes: tuple[int, int, int],
+    n_warmup: int,
+    n_samples: int,
+    spread: float | str = 0.0,
 ) -> dict[str, Array]:
     """`draw_chain` for every key on the same data; other data of the same shapes do not compile again."""
-    return jax.vmap(lambda key: draw_chain(key, data, prior, sizes, n_warmup, n_samples))(keys)
+    return jax.vmap(lambda key: draw_chain(key, data, prior, sizes, n_warmup, n_samples, spread))(keys)
 
 
-def _model(prior: JudgePrior, sizes: tuple[int, int, int], data: Any) -> None:
+def _model(prior: JudgePrior, sizes: tuple[int, int, int], spread: float | str, data: Any) -> None:
     import numpyro
     import numpyro.distributions as dist
 
     n_judges, n_candidates, m = sizes
     pi: Any = numpyro.sample("pi", dist.Dirichlet(jnp.ones(m)).expand([n_candidates]).to_event(1))
     theta: Any = numpyro.deterministic("theta", prior.sample(n_judges, m))
+    if spread != 0:
+        sigma = numpyro.sample("spread", dist.HalfNormal(0.5)) if isinstance(spread, str) else spread
+        z: Any = numpyro.sample("z", dist.Normal().expand([n_candidates, n_judges, m, m]).to_event(4))
+        tiny = jnp.finfo(pi.dtype).tiny
+        theta = jax.nn.softmax(jnp.log(jnp.maximum(theta, tiny))[None] + sigma * z, axis=-1)
     if isinstance(data, Patterns):
         numpyro.factor("scores", joint_log_likelihood(pi, theta, data))
     else:
-        judged = jnp.einsum("km,jmn->jkn", pi, theta, precision=jax.lax.Precision.HIGHEST)
+        formula = "km,jmn->jkn" if theta.ndim == 3 else "km,kjmn->jkn"
+        judged = jnp.einsum(formula, pi, theta, precision=jax.lax.Precision.HIGHEST)
         numpyro.factor("counts", jnp.sum(data * jnp.log(jnp.maximum(judged, 1e-30))))
 
 
-def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tuple[Any, tuple[int, int, int]]:
+def read_data(
+    scores: Any, counts: Any, gold: Any, n_levels: int | None, likelihood: str = "joint"
+) -> tuple[Any, tuple[int, int, int]]:
     """What the likelihood reads, checked: `Patterns` or counts (J, K, M); and J, K, M."""
     dtype = jnp.zeros(()).dtype
     if (scores is None) == (counts is None):
@@ -235,6 +259,11 @@ def read_data(scores: Any, counts: Any, gold: Any, n_levels: int | None) -> tupl
             raise OptionError("gold needs scores question by question; counts do not say which question they belong to")
         return put(y, dtype), y.shape
     found, m = checked_scores(scores, n_levels)
+    if likelihood == "counts":
+        if gold is not None:
+            raise OptionError('gold needs likelihood="joint"; counts do not say which question they belong to')
+        tally = level_counts(found, m)
+        return put(tally, dtype), tally.shape
     known = np.full(found.shape[1:], -1.0) if gold is None else numbers("gold", gold)
     whole = known == np.round(known)
     if known.shape != found.shape[1:] or known.max() >= m or not np.all(whole) or known.min() < -1:

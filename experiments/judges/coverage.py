@@ -1,0 +1,108 @@
+"""How often 95 % intervals of ranks hold the true ranks, levels M = 2, 3, 5 by questions Q = 100, 1,000, 5,000.
+
+The paper's claims, from its abstract: binary scores are safe, with more levels intervals that take judges at their word
+fail, and modelling the judges covers more. Two judges, five candidates with Dirichlet(1, ..., 1) levels; judges are
+drawn from the published ladder ("ladder_weak", "ladder_moderate"), so that rows are stochastically ordered. Methods:
+means under a bootstrap, prediction-powered means with 5 and 10 % random labels, and the posterior of counts and of
+scores under the generating prior and one that trusts too much, all with the same intervals of ranks.
+``python -m experiments.judges.coverage`` writes coverage.json beside this file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+import warnings
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxrank.errors import JaxrankWarning
+from jaxrank.evaluation import judges
+from jaxrank.evaluation.judges.inference import draw_chain
+from jaxrank.numerics.precision import precision
+
+PATH = Path(__file__).parent / "coverage.json"
+LEVELS, QUESTIONS = (2, 3, 5), (100, 1000, 5000)
+JUDGES = ("ladder_weak", "ladder_moderate")
+N_SETS, N_POSTERIOR, N_CANDIDATES, N_JUDGES = 60, 20, 5, 2
+DRAWS = 400
+
+
+def matrices(name: str, m: int, n: int, seed: int) -> np.ndarray:
+    """Judges (n, M, M) drawn from a prior."""
+    import numpyro
+
+    with numpyro.handlers.seed(rng_seed=seed):
+        return np.asarray(judges.PRIORS[name].sample(n, m))
+
+
+def data_set(theta: np.ndarray, q: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores (J, K, Q), true levels (K, Q), true ranks (K,)."""
+    m = theta.shape[-1]
+    pi = rng.dirichlet(np.ones(m), N_CANDIDATES)
+    draw = lambda p: (rng.random(p.shape[:-1])[..., None] > np.cumsum(p, -1)[..., :-1]).sum(-1)
+    truth = draw(np.broadcast_to(pi[:, None], (N_CANDIDATES, q, m)))
+    value = pi @ np.arange(m)
+    return np.stack([draw(t[truth]) for t in theta]), truth, 1 + (value[None] > value[:, None]).sum(1)
+
+
+def posteriors(counts: np.ndarray, prior: str) -> list[judges.JudgePosterior]:
+    """The posterior of counts (sets, J, K, M) of every set, all in one batch: two chains each."""
+    sizes = counts.shape[1:]
+    with precision("float64"):
+        keys = jax.random.split(jax.random.key(0), (len(counts), 2))
+        one = lambda key, y: draw_chain(key, y, judges.PRIORS[prior], sizes, DRAWS, DRAWS)
+        drawn = jax.jit(jax.vmap(lambda k, y: jax.vmap(lambda key: one(key, y))(k)))(keys, jnp.asarray(counts, float))
+        pi = np.asarray(drawn["pi"])
+    score = pi @ np.arange(sizes[-1])
+    out = []
+    for s in score:
+        within, between = s.var(1, ddof=1).mean(0), s.mean(1).var(0, ddof=1)
+        r_hat = np.sqrt((within * (1 - 1 / s.shape[1]) + between) / within)
+        out.append(judges.JudgePosterior(s.reshape(-1, s.shape[-1]), pi[0, 0, 0], pi, r_hat, r_hat, prior))
+    return out
+
+
+def add(rows: dict, how: str, found: judges.CandidateDraws, ranks: np.ndarray) -> None:
+    low, high = found.rank_intervals(0.95)
+    row = rows.setdefault(how, {"sets": 0, "inside": 0.0, "ranks in an interval": 0.0})
+    new = {"inside": ((low <= ranks) & (ranks <= high)).mean(), "ranks in an interval": (high - low + 1).mean()}
+    if isinstance(found, judges.JudgePosterior) and np.isfinite(found.r_hat).all():
+        new["sets with R-hat above 1.05"] = float(found.r_hat.max() > 1.05)
+    n = row["sets"]
+    for key, value in new.items():
+        row[key] = (row.get(key, 0.0) * n + float(value)) / (n + 1)
+    row["sets"] = n + 1
+
+
+def main() -> None:
+    begin, out = time.monotonic(), {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JaxrankWarning)
+        for m, q, name in itertools.product(LEVELS, QUESTIONS, JUDGES):
+            rows = out.setdefault(f"M = {m}, Q = {q}, {name} judges", {})
+            theta = matrices(name, m, N_SETS * N_JUDGES, m).reshape(N_SETS, N_JUDGES, m, m)
+            rng = np.random.default_rng([m, q, JUDGES.index(name)])
+            sets = [data_set(t, q, rng) for t in theta]
+            for s, (scores, truth, ranks) in enumerate(sets):
+                add(rows, "means, bootstrap", judges.infer(scores, prior="perfect", n_levels=m, n_samples=100), ranks)
+                for share in (0.05, 0.1):
+                    gold = judges.label_share(truth, share, s)
+                    found = judges.prediction_powered_draws(scores, gold, n_samples=400, seed=s)
+                    add(rows, f"prediction-powered, {share:.0%} labels", found, ranks)
+            if q <= 1000:
+                counts = np.stack([judges.level_counts(scores, m) for scores, _, _ in sets[:N_POSTERIOR]])
+                for prior in dict.fromkeys((name, "strong")):
+                    for found, (_, _, ranks) in zip(posteriors(counts, prior), sets, strict=False):
+                        add(rows, f"counts, {prior}", found, ranks)
+            print(m, q, name, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
+            out["seconds"] = round(time.monotonic() - begin)
+            PATH.write_text(json.dumps(out, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
