@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -68,12 +69,17 @@ def rank_with_intervals(
     """
     check_choice("ties", ties, ("leader", "adjacent"))
     check_choice("method", method, ("competition", "dense"))
-    mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
+    mu, sigma = _floats(mu, sigma)
+    return _placed(mu, sigma, np.asarray(_one_sided(level), mu.dtype), ties, method)
+
+
+@partial(jax.jit, static_argnames=("ties", "method"))
+def _placed(mu: Array, sigma: Array, level: Any, ties: str, method: str) -> Array:
     unknown = jnp.isnan(mu) | jnp.isnan(sigma)
     mu = jnp.where(unknown, -jnp.inf, mu)  # last in the order, and without a rank
     order = jnp.argsort(-mu, axis=-1, stable=True)
     best, spread = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
-    limit = ndtri(jnp.asarray(_one_sided(level), mu.dtype))
+    limit = ndtri(level)
     z = separation(best, spread)
 
     def place(leader: Array, i: Array) -> tuple[Array, Array]:

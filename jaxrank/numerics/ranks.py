@@ -90,7 +90,7 @@ def same_models(a: Any, b: Any, names: tuple[str, str] = ("a", "b")) -> tuple[Ar
     if x.shape[-1] != y.shape[-1]:
         raise DataError(f"{names[0]} has {x.shape[-1]} models and {names[1]} {y.shape[-1]}; they must be the same")
     try:
-        x, y = jnp.broadcast_arrays(x, y)
+        x, y = (x, y) if x.shape == y.shape else jnp.broadcast_arrays(x, y)
     except ValueError:
         raise DataError(f"{names[0]} and {names[1]} have shapes {x.shape} and {y.shape}, which do not fit") from None
     return x, y

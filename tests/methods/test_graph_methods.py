@@ -21,8 +21,12 @@ from jaxrank.numerics.solve.stationary import (
     stationary_distribution,
 )
 from jaxrank.numerics.status import Status
+from jaxrank.studies.fit import run
 from tests.oracles import golden, tensor_params
 
+stationary = jax.jit(stationary_distribution)
+log_stationary = jax.jit(lambda rates: log_stationary_distribution(jnp.log(rates)))
+equilibrium = jax.jit(max_entropy_equilibrium, static_argnames="max_steps")
 MATRICES = ("baseball", *tensor_params("T1", "T3", "T4", "T5"), "rps_weighted", "dominated")
 HODGE = [(s, w) for s in ("binary", "log_odds") for w in ("total", "decisive", "uniform")]
 ALPHARANKS = {"alpha1_m50": (1, 50), "alpha0.1_m50": (0.1, 50), "alpha10_m50": (10, 50), "alpha1_m2": (1, 2)}
@@ -105,7 +109,7 @@ def test_golden_serial_rank(name, kind):
 def test_golden_equilibria(case):
     block = golden("07_graph")["special_cases"][case]
     with jax.enable_x64(True):
-        found = max_entropy_equilibrium(jnp.asarray(block["A"], jnp.float64))
+        found = equilibrium(np.array(block["A"], float))
     assert bool(found.reached)
     assert np.abs(np.asarray(found.mixture) - [float(Fraction(x)) for x in block["max_entropy_nash"]]).max() < 1e-14
 
@@ -127,9 +131,8 @@ def cyclic_games():
 def test_equilibria_of_random_games_are_optimal():
     """Against a linear program (the gap) and the optimality conditions: log x lies in the span of the active rows."""
     with jax.enable_x64(True):
-        solve = jax.jit(max_entropy_equilibrium)
         for A in cyclic_games():
-            found = solve(jnp.asarray(A))
+            found = equilibrium(A)
             x = np.asarray(found.mixture)
             assert bool(found.reached)
             assert x.sum() == pytest.approx(1, abs=1e-13)
@@ -152,7 +155,7 @@ def test_equilibrium_on_the_border_of_the_optimal_set():
     """Models 0 and 1 draw; 2 loses to 0 but beats 1 by twice: mixtures need at least 2/3 of model 0."""
     A = np.array([[0, 0, 1.0], [0, 0, -2.0], [-1.0, 2.0, 0]])
     with jax.enable_x64(True):
-        found = max_entropy_equilibrium(jnp.asarray(A))
+        found = equilibrium(A)
     assert np.asarray(found.mixture) == pytest.approx([2 / 3, 1 / 3, 0], abs=1e-12)
 
 
@@ -163,24 +166,24 @@ def test_stationary_distribution_of_all_sizes():
         for n in (5, 64, 65, 150):
             rates = rng.random((n, n)) ** 8
             np.fill_diagonal(rates, 0)
-            mass, n_closed = stationary_distribution(jnp.asarray(rates))
+            mass, n_closed = stationary(rates)
             pi = np.asarray(mass)
             assert int(n_closed) == 1
             assert pi @ rates == pytest.approx(pi * rates.sum(1), rel=1e-11)
             if n <= 65:
-                logs = np.asarray(log_stationary_distribution(jnp.log(jnp.asarray(rates))))
+                logs = np.asarray(log_stationary(rates))
                 assert logs == pytest.approx(np.log(pi), abs=1e-11)
 
 
 def test_reducible_chains():
     with jax.enable_x64(True):
-        two_classes = jnp.asarray([[0, 1.0, 1.0, 0], [0, 0, 0, 0], [0, 0, 0, 1.0], [0, 0, 2.0, 0]])
-        mass, n_closed = stationary_distribution(two_classes)
+        two_classes = np.array([[0, 1.0, 1.0, 0], [0, 0, 0, 0], [0, 0, 0, 1.0], [0, 0, 2.0, 0]])
+        mass, n_closed = stationary(two_classes)
         assert int(n_closed) == 2
         # Half of what starts at 0 ends in each class; the classes keep what starts in them.
         assert np.asarray(mass) == pytest.approx([0, 3 / 8, 5 / 8 * 2 / 3, 5 / 8 / 3], abs=1e-12)
         for n in (3, 70):
-            mass, n_closed = stationary_distribution(jnp.zeros((n, n)))
+            mass, n_closed = stationary(np.zeros((n, n)))
             assert int(n_closed) == n
             assert np.asarray(mass) == pytest.approx(np.full(n, 1 / n))
 
@@ -189,7 +192,7 @@ def test_perron_vector_against_numpy():
     rng = np.random.default_rng(2)
     with jax.enable_x64(True):
         A = rng.random((7, 7))
-        x, reached, steps = perron_vector(jnp.asarray(A), jnp.full(7, 1 / 7), jnp.asarray(True))
+        x, reached, steps = jax.jit(perron_vector)(A, np.full(7, 1 / 7), np.asarray(True))
         values, vectors = np.linalg.eig(A)
         want = np.abs(vectors[:, np.argmax(values.real)].real)
         assert bool(reached)
@@ -215,7 +218,7 @@ def test_case_B03_no_step_limit_to_miss():
         assert int(fit.fit.steps) == 0
     assert float(jr.fit(R, "nash").params["gap"]) <= 1e-6
     with jax.enable_x64(True):
-        cut = max_entropy_equilibrium(jnp.asarray([[0, -2.0, 1], [2, 0, -3], [-1, 3, 0]]), max_steps=1)
+        cut = equilibrium(np.array([[0, -2.0, 1], [2, 0, -3], [-1, 3, 0]]), max_steps=1)
     assert not bool(cut.reached)
 
 
@@ -252,10 +255,10 @@ def test_alpharank_chain_agrees_with_the_closed_form():
     R = (np.arange(10)[None, :] < np.array([9, 5, 1])[:, None]).astype(int)
     with jax.enable_x64(True):
         pairs = Pairs.of(jr.Responses(R))
-        whole = jr.methods.alpharank.AlphaRank(alpha=0.5)(pairs).scores
-        keep = jnp.asarray([[0, 1.0, 0], [1.0, 0, 1.0], [0, 1.0, 0]])
+        whole = run(jr.methods.alpharank.AlphaRank(alpha=0.5), pairs).scores
+        keep = np.array([[0, 1.0, 0], [1.0, 0, 1.0], [0, 1.0, 0]])
         holed = Pairs(pairs.wins * keep, pairs.ties * keep)
-        chain = jr.methods.alpharank.AlphaRank(alpha=0.5)(holed).scores
+        chain = run(jr.methods.alpharank.AlphaRank(alpha=0.5), holed).scores
     assert np.asarray(chain) == pytest.approx(np.asarray(whole), abs=1e-12)  # a reversible chain on a path
 
 
@@ -343,9 +346,9 @@ def test_hodge_parts_against_a_dense_projection():
     around = curl / root[:, None] ** 2  # the adjoint in the weighted inner product
     explained = around @ np.linalg.lstsq(root[:, None] * around, root * left, rcond=None)[0]
     with jax.enable_x64(True):
-        got = potentials(jnp.asarray(flow), jnp.asarray(weight), jnp.ones((6, 6), bool))
+        got = jax.jit(potentials)(flow, weight, np.ones((6, 6), bool))
         residual = np.where(weight > 0, flow - (np.asarray(got)[:, None] - np.asarray(got)[None, :]), 0)
-        harmonic = np.asarray(harmonic_part(jnp.asarray(residual), jnp.asarray(weight)))
+        harmonic = np.asarray(jax.jit(harmonic_part)(residual, weight))
     assert np.asarray(got) == pytest.approx(s - s.mean(), abs=1e-12)
     assert np.array([harmonic[e] for e in edges]) == pytest.approx(left - explained, abs=1e-10)
 
@@ -394,9 +397,10 @@ def test_thompson_of_many_models_is_that_of_few(monkeypatch):
     from jaxrank.methods import thompson
 
     def results():
-        draws = jnp.asarray(np.random.default_rng(0).integers(0, 6, (9, 200)), float)  # with ties
-        alpha, beta = jnp.asarray([1.0, 4, 4, 9, 2, 7]), jnp.asarray([3.0, 4, 4, 1, 8, 7])
-        return *thompson._rank_moments(draws), thompson._expected_above(alpha, beta)
+        draws = np.random.default_rng(0).integers(0, 6, (9, 200)).astype(float)  # with ties
+        alpha, beta = np.array([1.0, 4, 4, 9, 2, 7]), np.array([3.0, 4, 4, 1, 8, 7])
+        both = jax.jit(lambda d, a, b: (*thompson._rank_moments(d), thompson._expected_above(a, b)))
+        return both(draws, alpha, beta)
 
     with jax.enable_x64(True):
         few = results()

@@ -19,6 +19,7 @@ from jaxrank.models.irt.joint import JointModel, _pieces
 from jaxrank.models.irt.table import item_table, joint_existence
 from jaxrank.models.priors import Cauchy, Flat, Gaussian, Laplace
 from jaxrank.numerics.status import Status
+from jaxrank.studies.fit import run
 from tests.oracles import golden, tensor_params
 
 E01 = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])
@@ -115,7 +116,9 @@ def test_existence_is_that_of_the_linear_program():
         n = rng.integers(0, 3, (4, 4)) + (rng.random((4, 4)) < 0.7)
         n[0], n[:, 0] = np.maximum(n[0], 1), np.maximum(n[:, 0], 1)
         k = rng.binomial(n, rng.uniform(0.3, 0.7))
-        stat = Counts(jnp.stack([n - k, k], -1).astype(float), jnp.ones(4), jnp.arange(2.0))
+        stat = Counts(
+            np.stack([n - k, k], -1).astype(np.float32), np.ones(4, np.float32), np.arange(2, dtype=np.float32)
+        )
         verdict = int(check(stat)) == Status.CONVERGED
         assert verdict != separated_by_programming(k, n), (k, n)
         verdicts.append(verdict)
@@ -125,7 +128,7 @@ def test_existence_is_that_of_the_linear_program():
 def test_disconnected_models_are_told_apart_from_separated_ones():
     nan = np.nan
     R = np.array([[[1, 0], [nan, nan]], [[0, 1], [nan, nan]], [[nan, nan], [1, 0]], [[nan, nan], [0, 1]]])
-    assert int(Rasch()(Counts.of(jr.Responses(R))).status) == Status.DISCONNECTED
+    assert int(run(Rasch(), Counts.of(jr.Responses(R))).status) == Status.DISCONNECTED
 
 
 def test_case_E01_extreme_models():
@@ -220,13 +223,13 @@ def test_case_K06_counts_of_any_size():
 def test_a_question_drawn_twice_counts_twice():
     rng = np.random.default_rng(1)
     R = (rng.random((6, 5, 8)) < np.linspace(0.25, 0.75, 6)[:, None, None]).astype(int)
-    weights = jnp.array([2.0, 1.0, 0.0, 1.0, 1.0])
+    weights = np.array([2.0, 1.0, 0.0, 1.0, 1.0])
     for ranker in (Rasch(), Rasch(prior=1.0), TwoParameter(prior=1.0)):
         with jax.enable_x64(True):
             whole = Counts.of(jr.Responses(R))
-            weighted = Counts(whole.categories, weights.astype(float), whole.levels)
-            a = ranker(weighted)
-            b = ranker(Counts.of(jr.Responses(R[:, [0, 0, 1, 3, 4]])))
+            weighted = Counts(whole.categories, weights, whole.levels)
+            a = run(ranker, weighted)
+            b = run(ranker, Counts.of(jr.Responses(R[:, [0, 0, 1, 3, 4]])))
             np.testing.assert_allclose(a.scores, b.scores, atol=1e-7)
 
 
@@ -239,10 +242,12 @@ def test_priors_against_a_general_optimiser(prior):
     with jax.enable_x64(True):
         fit = jr.fit(jr.Responses.from_counts(k, np.full(k.shape, n)), Rasch(prior=prior), dtype="float64")
 
+        penalty = jax.jit(lambda t: prior.penalty(t))
+
         def cost(x: np.ndarray) -> float:
             theta, b = x[:4], np.append(x[4:], -x[4:].sum())
             eta = theta[:, None] - b
-            return float((n * np.logaddexp(0, eta) - k * eta).sum() + float(prior.penalty(jnp.asarray(theta))))
+            return float((n * np.logaddexp(0, eta) - k * eta).sum() + float(penalty(theta)))
 
         best = minimize(
             cost, np.zeros(6), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-11, "maxiter": 20000}
@@ -252,22 +257,25 @@ def test_priors_against_a_general_optimiser(prior):
 
 def test_derivatives_of_a_cell():
     with jax.enable_x64(True):
-        k, n = jnp.array(3.0), jnp.array(7.0)
+        k, n = np.array(3.0), np.array(7.0)
+        value = lambda e, h: guessing_cell(e, k, n, h, 0.5).value
+        cell_of = jax.jit(lambda e, k, n, h: guessing_cell(e, k, n, h, 0.5))
+        slopes = jax.jit(lambda e, h: (jax.grad(value, (0, 1))(e, h), jax.hessian(value, (0, 1))(e, h)))
         for eta, g in itertools.product((-2.0, 0.3, 4.0), (-1.5, 0.4)):
-            value = lambda e, h: guessing_cell(e, k, n, h, 0.5).value
-            cell = guessing_cell(jnp.array(eta), k, n, jnp.array(g), 0.5)
+            cell = cell_of(eta, k, n, g)
+            (by_eta, by_g), ((ee, eg), (_, gg)) = slopes(eta, g)
             p = 0.5 / (1 + np.exp(-g)) + (1 - 0.5 / (1 + np.exp(-g))) / (1 + np.exp(-eta))
             np.testing.assert_allclose(cell.value, 3 * np.log(p) + 4 * np.log(1 - p), rtol=1e-12)
-            np.testing.assert_allclose(cell.eta, jax.grad(value)(eta, g), rtol=1e-10)
-            np.testing.assert_allclose(cell.g, jax.grad(value, 1)(eta, g), rtol=1e-10)
-            np.testing.assert_allclose(-cell.ee, jax.grad(jax.grad(value))(eta, g), rtol=1e-9, atol=1e-12)
-            np.testing.assert_allclose(-cell.eg, jax.grad(jax.grad(value), 1)(eta, g), rtol=1e-9)
-            np.testing.assert_allclose(-cell.gg, jax.grad(jax.grad(value, 1), 1)(eta, g), rtol=1e-9)
-        plain = plain_cell(jnp.array(0.7), k, n)
+            np.testing.assert_allclose(cell.eta, by_eta, rtol=1e-10)
+            np.testing.assert_allclose(cell.g, by_g, rtol=1e-10)
+            np.testing.assert_allclose(-cell.ee, ee, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(-cell.eg, eg, rtol=1e-9)
+            np.testing.assert_allclose(-cell.gg, gg, rtol=1e-9)
+        plain = jax.jit(plain_cell)(0.7, k, n)
         np.testing.assert_allclose(plain.value, 3 * 0.7 - 7 * np.log1p(np.exp(0.7)), rtol=1e-12)
         # Expected curvature: at k = n p the observed one.
         p = float(probability(0.7, 1.0, 0.0, 0.25))
-        mean = guessing_cell(jnp.array(0.7), 7 * p, 7.0, jnp.array(0.0), 0.5)
+        mean = cell_of(0.7, 7 * p, 7.0, 0.0)
         for observed, expected in ((mean.ee, mean.fisher_ee), (mean.eg, mean.fisher_eg), (mean.gg, mean.fisher_gg)):
             np.testing.assert_allclose(observed, expected, rtol=1e-10)
 
@@ -276,11 +284,10 @@ def test_gradient_of_the_joint_3pl_objective():
     with jax.enable_x64(True):
         rng = np.random.default_rng(2)
         k = rng.integers(1, 5, (4, 3)).astype(float)
-        stat = Counts(jnp.stack([5 - k, jnp.asarray(k)], -1), jnp.ones(3), jnp.arange(2.0))
-        table = item_table(stat, keep_extreme=False)
+        stat = Counts(np.stack([5 - k, k], -1), np.ones(3), np.arange(2.0))
+        table = jax.jit(lambda s: item_table(s, keep_extreme=False))(stat)
         model = JointModel(Gaussian(0.0, 1.0), 0.01, 0.1, True)
-        x = jnp.asarray(rng.normal(size=4)), jnp.asarray(rng.normal(size=(3, 3)) / 2)
-        gradient = jax.grad(lambda x: _pieces(model, table, x, 0.0)[0])(x)
-        pieces = _pieces(model, table, x, 0.0)[1]
+        x = rng.normal(size=4), rng.normal(size=(3, 3)) / 2
+        gradient, pieces = jax.jit(jax.grad(lambda x: _pieces(model, table, x, 0.0), has_aux=True))(x)
         for got, want in zip(pieces.gradient, gradient, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)

@@ -75,7 +75,7 @@ def test_probabilities_of_totals_are_exact_whatever_their_spread():
         return _invert(table, b, theta[None]).log_p[0]
 
     with jax.enable_x64(True):
-        found = jax.vmap(one)(*(jnp.asarray(x, float) for x in (trials, right, b, theta)))
+        found = jax.jit(jax.vmap(one))(*(np.asarray(x, float) for x in (trials, right, b, theta)))
     for n, q, r, value in zip(trials, chance, right.astype(int), np.asarray(found), strict=True):
         exact = np.ones(1)
         for share in np.repeat(q, n):

@@ -19,6 +19,7 @@ from jaxrank.numerics.solve import linear_order_host
 from jaxrank.numerics.solve.linear_order import best_orders
 from jaxrank.numerics.solve.linear_order_host import all_best_orders, chain_levels, condorcet_components
 from jaxrank.numerics.status import Status
+from jaxrank.studies.fit import run
 from tests.oracles import golden
 
 SMALL = ["tennessee", "cycle3", "condorcet60", "condorcet81", "schulze45", "schulze_vs_ranked_pairs"]
@@ -32,7 +33,7 @@ def election(voters):
     ranks = np.array([ranks for _, ranks in voters])
     k = (ranks[:, None, :] > ranks[:, :, None]).sum(axis=2).T.astype(float)
     weights = np.array([weight for weight, _ in voters], float)
-    return Counts(jnp.asarray(np.stack([len(k) - 1 - k, k], -1)), jnp.asarray(weights), jnp.arange(2.0))
+    return Counts(np.stack([len(k) - 1 - k, k], -1), weights, np.arange(2.0))
 
 
 def optima(margin):
@@ -66,7 +67,7 @@ def test_golden_profile(name, policy, program, monkeypatch):
         monkeypatch.setattr(linear_order_host, "MAX_ITEMS", 2)
     found = golden("06_voting")["profiles"][name]
     want = found["results"].get(f"kemeny_{policy}", found["results"].get("kemeny"))
-    fit = make(f"kemeny_young_tie_{policy}")(election(found["voters"]))
+    fit = run(make(f"kemeny_young_tie_{policy}"), election(found["voters"]))
     assert int(fit.status) == Status.CONVERGED
     assert float(fit.params["agreement"]) == float(want["score"])
     assert float(fit.params["gap"]) == 0
@@ -78,7 +79,7 @@ def test_golden_profile(name, policy, program, monkeypatch):
 def test_golden_profile_on_device(name):
     found = golden("06_voting")["profiles"][name]
     want = found["results"].get("kemeny_half", found["results"].get("kemeny"))
-    fit = make("kemeny_young_small")(election(found["voters"]))
+    fit = run(make("kemeny_young_small"), election(found["voters"]))
     ranks = np.asarray(jr.rank_scores(fit.scores))
     assert float(fit.params["agreement"]) == float(want["score"])
     assert [np.flatnonzero(ranks == r).tolist() for r in np.unique(ranks)] == want["ranking_forced_levels"]
@@ -192,7 +193,7 @@ def test_58_models_of_real_data_with_proof():
     assert fit.status == Status.CONVERGED
     assert float(fit.params["gap"]) == 0
     assert float(fit.params["programs"]) > 0
-    margin = np.asarray(preferences(Counts.of(data)).margins, float)
+    margin = np.asarray(jax.jit(preferences)(Counts.of(data)).margins, float)
     for part, other in itertools.combinations(condorcet_components(margin), 2):
         assert fit.scores[part].min() > fit.scores[other].max()
 

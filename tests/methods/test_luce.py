@@ -34,6 +34,10 @@ def log_esf(log_x):
     return e
 
 
+symmetric, inclusions = jax.jit(log_symmetric), jax.jit(joint_inclusion)
+slope = jax.jit(jax.grad(lambda a, size, present: log_symmetric(a[None], size[None], present).log_e[0]))
+
+
 @pytest.fixture(autouse=True)
 def double():
     with jax.enable_x64(True):
@@ -62,9 +66,9 @@ def test_golden_tensors(tensor, method):
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-13), ("float32", 5e-5)])
 def test_symmetric_polynomials_match_the_recursion(n_items, spread, dtype, tolerance):
     log_x = np.random.default_rng(0).normal(size=n_items) * spread
-    order = jnp.arange(1, n_items + 1, dtype=dtype)
-    every = jnp.broadcast_to(jnp.asarray(log_x, dtype), (n_items, n_items))
-    got = jax.jit(log_symmetric)(every, order, jnp.ones(n_items, bool))
+    order = np.arange(1, n_items + 1, dtype=dtype)
+    every = np.tile(log_x.astype(dtype), (n_items, 1))
+    got = symmetric(every, order, np.ones(n_items, bool))
     expected = log_esf(log_x.astype(dtype).astype(float))[1:]
     np.testing.assert_allclose(got.log_e, expected, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(np.sum(got.inclusion, axis=1), order, rtol=tolerance)
@@ -78,32 +82,32 @@ def test_inclusion_probabilities_by_enumeration(size):
     weight = np.array([np.exp(log_x[list(s)].sum()) for s in subsets])
     member = np.array([np.isin(np.arange(7), s) for s in subsets], float)
     expected = np.einsum("s,si,sj->ij", weight / weight.sum(), member, member)
-    got = log_symmetric(jnp.asarray(log_x)[None], jnp.asarray([float(size)]), jnp.asarray(present))
-    np.testing.assert_allclose(joint_inclusion(got, jnp.ones(1)), expected, atol=1e-14)
-    slope = jax.grad(lambda a: log_symmetric(a[None], jnp.asarray([float(size)]), jnp.asarray(present)).log_e[0])
-    np.testing.assert_allclose(slope(jnp.asarray(log_x)), np.diag(expected), atol=1e-13)
+    got = symmetric(log_x[None], np.array([float(size)]), present)
+    np.testing.assert_allclose(inclusions(got, np.ones(1)), expected, atol=1e-14)
+    np.testing.assert_allclose(slope(log_x, float(size), present), np.diag(expected), atol=1e-13)
 
 
 def test_inclusion_probabilities_of_many_items():
     log_x = np.random.default_rng(2).normal(size=150) * 2
     order = np.array([1.0, 20.0, 75.0, 149.0])
-    got = log_symmetric(jnp.broadcast_to(jnp.asarray(log_x), (4, 150)), jnp.asarray(order), jnp.ones(150, bool))
+    got = symmetric(np.tile(log_x, (4, 1)), order, np.ones(150, bool))
     total, left = log_esf(log_x), log_esf(np.delete(log_x, 7))
     t = order.astype(int)
     np.testing.assert_allclose(got.inclusion[:, 7], np.exp(left[t - 1] + log_x[7] - total[t]), rtol=1e-11)
     for i in range(4):  # the other members of a subset of size t that holds an item are t - 1
-        joint = joint_inclusion(got, jnp.asarray(np.eye(4)[i]))
+        joint = inclusions(got, np.eye(4)[i])
         np.testing.assert_allclose(np.sum(joint, axis=1), order[i] * got.inclusion[i], rtol=1e-11)
 
 
 def test_parts_in_blocks_of_orders(monkeypatch):
     rng = np.random.default_rng(3)
     outcomes = np.where(rng.random((30, 9)) < 0.15, -1, rng.integers(0, 2, (30, 9)))
-    totals = set_totals(choices(jnp.asarray(outcomes), jnp.asarray(rng.random(30))), 8)
-    params = jnp.asarray(rng.normal(size=17))
-    whole = DavidsonLuceLikelihood(8).parts(params, totals)
+    totals = set_totals(choices(outcomes, rng.random(30)), 8)
+    params = rng.normal(size=17)
+    parts = lambda: jax.jit(lambda x, t: DavidsonLuceLikelihood(8).parts(x, t))(params, totals)
+    whole = parts()
     monkeypatch.setattr("jaxrank.models.setwise.likelihoods._IN_MEMORY", 5 * 9 * 3)
-    for a, b in zip(DavidsonLuceLikelihood(8).parts(params, totals), whole, strict=True):
+    for a, b in zip(parts(), whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
@@ -111,8 +115,8 @@ def test_parts_in_blocks_of_orders(monkeypatch):
 @pytest.mark.parametrize("whole", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_parts_are_the_derivatives_of_log_prob(missing, whole):
     rng = np.random.default_rng(2)
-    outcomes = jnp.asarray(rng.integers(-1 if missing else 0, 2, (40, 5)))
-    c = choices(outcomes, jnp.asarray(rng.random(40)), whole)
+    outcomes = rng.integers(-1 if missing else 0, 2, (40, 5))
+    c = choices(outcomes, rng.random(40), whole)
     n_orders = 5 if whole else 4
     cases = [(LuceLikelihood(), c, rng.normal(size=5))]
     if whole:  # the composite likelihood has no term for a tie of everyone
@@ -122,12 +126,14 @@ def test_parts_are_the_derivatives_of_log_prob(missing, whole):
     cases.append((DavidsonLuceLikelihood(n_orders), totals, at))
     for likelihood, stat, x in cases:
         minus = lambda v, likelihood=likelihood, stat=stat: -likelihood.log_prob(v, stat)
-        value, gradient, curvature = likelihood.parts(jnp.asarray(x), stat)
+        value, gradient, curvature = jax.jit(likelihood.parts)(x, stat)
+        expected, slopes, hessian = jax.jit(lambda v, f=minus: (*jax.value_and_grad(f)(v), jax.jacfwd(jax.grad(f))(v)))(
+            x
+        )
         moves = np.concatenate([np.ones(5, bool), np.asarray(totals.free)])[: len(x)]
-        assert value == pytest.approx(float(minus(jnp.asarray(x))), rel=1e-12)
-        np.testing.assert_allclose(gradient, jax.grad(minus)(jnp.asarray(x)) * moves, atol=1e-10)
-        hessian = np.asarray(jax.jacfwd(jax.grad(minus))(jnp.asarray(x)))
-        hessian = hessian * moves * moves[:, None] + np.diag(1.0 - moves)
+        assert value == pytest.approx(float(expected), rel=1e-12)
+        np.testing.assert_allclose(gradient, slopes * moves, atol=1e-10)
+        hessian = np.asarray(hessian) * moves * moves[:, None] + np.diag(1.0 - moves)
         np.testing.assert_allclose(curvature, hessian, atol=1e-9)
 
 
@@ -142,7 +148,7 @@ def test_davidson_luce_probabilities_of_all_sets_sum_to_one():
             outcomes[0, list(chosen)] = 1
             for row in range(1, 5):
                 outcomes[row, :row] = 1
-            c = choices(jnp.asarray(outcomes), jnp.asarray([1.0, 0, 0, 0, 0]))
+            c = choices(outcomes, np.array([1.0, 0, 0, 0, 0]))
             # every order is active, though without a weight
             totals = set_totals(c, 4)._replace(orders=jnp.asarray(np.arange(1, 5) == size, float) + 1e-300)
             log_prob = DavidsonLuceLikelihood(4).log_prob(jnp.asarray(np.concatenate([theta, eta])), totals)
@@ -157,7 +163,7 @@ def test_case_J05_a_tie_order_that_never_occurs():
     np.testing.assert_allclose(np.exp(fit.scores), [2.53743, 1.2819, 1.2819, 0.23983], atol=1e-3)
     assert fit.ranks.tolist() == [1, 2, 2, 4]
     stat = Events.of(jr.Responses(R))
-    errors = DavidsonLuce().standard_errors(stat, DavidsonLuce()(stat))
+    errors = jax.jit(lambda s, f: DavidsonLuce().standard_errors(s, f))(stat, fit.fit)
     assert np.all(np.isfinite(errors))
     assert np.all(errors > 0)
 

@@ -262,11 +262,12 @@ def test_gradient_and_curvature(likelihood):
         x = jnp.asarray(rng.normal(size=4 + model.n_extra))
         if model.n_extra:
             x = x.at[-1].set(0.3)
-        value, gradient, curvature = model.parts(x, stat)
         negative = lambda p: -model.log_prob(p, stat)
-        close(value, negative(x))
-        close(gradient, jax.grad(negative)(x))
-        close(curvature, jax.hessian(negative)(x), 1e-8)
+        everything = lambda p: (model.parts(p, stat), negative(p), jax.grad(negative)(p), jax.hessian(negative)(p))
+        (value, gradient, curvature), expected, slopes, bends = jax.jit(everything)(x)
+        close(value, expected)
+        close(gradient, slopes)
+        close(curvature, bends, 1e-8)
 
 
 @pytest.mark.parametrize("ranker", [BradleyTerry(), Davidson(), RaoKupper(tie_strength=None)])
@@ -293,10 +294,12 @@ def test_priors_reach_the_optimum(prior):
     wins = np.array(d["input"]["wins"], float)
     result = jr.fit(jr.Comparisons.from_matrix(wins), "bradley_terry", prior=prior, dtype="float64")
 
+    penalty = jax.jit(lambda t: prior.penalty(t))
+
     def objective(theta):
         d = theta[:, None] - theta[None, :]
         with jax.enable_x64(True):
-            return np.sum(wins * np.logaddexp(0, -d)) + float(prior.penalty(jnp.asarray(theta - theta.mean())))
+            return np.sum(wins * np.logaddexp(0, -d)) + float(penalty(theta - theta.mean()))
 
     best = objective(result.scores)
     rng = np.random.default_rng(0)

@@ -45,6 +45,9 @@ def groups(ranks):
     return [np.flatnonzero(ranks == r).tolist() for r in np.unique(ranks)]
 
 
+votes_between = jax.jit(preferences)
+
+
 @eqx.filter_jit
 def mapped(ranker, stats):
     return jax.vmap(lambda s: ranker(s))(stats)
@@ -55,7 +58,7 @@ def counts(successes, trials, questions=None):
     k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     q = np.ones(k.shape[:-2] + k.shape[-1:]) if questions is None else np.asarray(questions, float)
     levels = np.broadcast_to([0.0, 1.0], (*k.shape[:-2], 2))
-    return Counts(jnp.asarray(np.stack([n - k, k], -1)), jnp.asarray(q), jnp.asarray(levels))
+    return Counts(np.stack([n - k, k], -1), q, levels)
 
 
 # --- golden profiles -------------------------------------------------------------------------------------------------
@@ -150,7 +153,7 @@ def test_golden_profile(name):
             if kind in results[key]:
                 worst = np.abs(scores - exact(results[key][kind])).max()
                 assert worst <= (1e-15 if method == "win_rate" else 0), method
-    pref = preferences(counts(grades, len(grades) - 1, weights))
+    pref = votes_between(counts(grades, len(grades) - 1, weights))
     assert np.array_equal(pref.wins, results["pairwise_strict"])
     assert np.array_equal(pref.ties, results["pairwise_ties"])
 
@@ -296,7 +299,7 @@ def test_case_J03_borda_depends_on_the_models():
     assert jr.fit(jr.Responses.from_counts(k[:2], 2), "borda").scores.tolist() == [3, 2]
     three, two = (jr.fit(jr.Responses.from_counts(x, 2), "avg").scores[:2] for x in (k, k[:2]))
     assert np.array_equal(three, two)
-    wins = [preferences(Counts.of(jr.Responses.from_counts(x, 2))).wins[:2, :2] for x in (k, k[:2])]
+    wins = [votes_between(Counts.of(jr.Responses.from_counts(x, 2))).wins[:2, :2] for x in (k, k[:2])]
     assert np.array_equal(*wins)
 
 
@@ -360,10 +363,10 @@ def test_shares_compare_unequal_trials():
 def test_missing_cells_abstain():
     """Where a pair is not compared on a question, that question has no vote; Borda shares its point."""
     R = np.array([[[1], [1], [-1]], [[0], [-1], [1]], [[0], [0], [0]]])
-    pref = preferences(Counts.of(jr.Responses(R)))
+    pref = votes_between(Counts.of(jr.Responses(R)))
     assert pref.wins.tolist() == [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
     assert pref.ties.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
-    borda = np.asarray(make("borda")(Counts.of(jr.Responses(R))).scores)
+    borda = np.asarray(compiled(make("borda"), Counts.of(jr.Responses(R))).scores)
     assert borda.tolist() == [4.5, 3.0, 1.5]
     assert borda.sum() == 3 * 3  # every question hands out L (L - 1) / 2 points
 
@@ -380,7 +383,7 @@ def test_a_model_without_votes_is_undefined(method):
 def test_many_questions_are_read_in_chunks():
     rng = np.random.default_rng(7)
     k, q = rng.integers(0, 5, (4, 101)), rng.integers(0, 3, 101)
-    pref = preferences(counts(k, 4, q))
+    pref = votes_between(counts(k, 4, q))
     above = k[:, None, :] > k[None, :, :]
     level = (k[:, None, :] == k[None, :, :]) & ~np.eye(4, dtype=bool)[:, :, None]
     assert np.array_equal(pref.wins, above @ q)
@@ -394,7 +397,7 @@ def test_widest_paths_in_blocks():
     want = strength.copy()
     for k in range(100):
         want = np.maximum(want, np.minimum(want[:, k, None], want[k]))
-    assert np.array_equal(widest_paths(jnp.asarray(strength)), want)
+    assert np.array_equal(jax.jit(widest_paths)(strength), want)
 
 
 # --- single rules ----------------------------------------------------------------------------------------------------
@@ -422,11 +425,11 @@ def test_majority_judgment_removes_medians(n_questions):
 def test_majority_judgment_sorts_many_grades(dtype):
     rng = np.random.default_rng(9)
     with jax.enable_x64(dtype == "float64"):
-        grade = jnp.asarray(rng.integers(0, 6, (5, 300)) / 5)
+        grade = rng.integers(0, 6, (5, 300)) / 5
         weight = rng.integers(0, 3, (5, 300)) * (rng.random((5, 300)) < 0.9)
-        weight = jnp.asarray(weight / weight.sum(axis=1, keepdims=True))
-        tables = [place(grade, weight) for place in (majority.by_counting, majority.by_sorting)]
-        found = [majority._compare(*table) for table in tables]
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        both = (majority.by_counting, majority.by_sorting)
+        found = [jax.jit(lambda g, w, f=f: majority._compare(*f(g, w)))(grade, weight) for f in both]
     assert np.array_equal(found[0][0], found[1][0])
     assert np.array_equal(found[0][1], found[1][1])
 
@@ -451,7 +454,7 @@ def test_ranked_pairs_against_all_ways_to_break_ties():
     for _ in range(60):
         k = np.array([rng.permutation(4) for _ in range(5)]).T
         fit = jr.fit(jr.Responses.from_counts(k, 3), "ranked_pairs")
-        pref = preferences(Counts.of(jr.Responses.from_counts(k, 3)))
+        pref = votes_between(Counts.of(jr.Responses.from_counts(k, 3)))
         locked = list(ranked_pairs_by_hand(np.asarray(pref.margins)))
         above = np.asarray(fit.params["above"])
         if all(np.array_equal(locked[0], other) for other in locked):
@@ -488,7 +491,7 @@ def test_unknown_options_are_refused(method, options):
 def test_condorcet_winner_is_first_where_the_rule_promises_it():
     """A winner of every duel is first under the Condorcet rules on real data."""
     R = jr.datasets.load("misguided_attention").outcomes[:8]
-    margins = np.asarray(preferences(Counts.of(jr.Responses(R))).margins)
+    margins = np.asarray(votes_between(Counts.of(jr.Responses(R))).margins)
     winner = int(np.argmax((margins > 0).sum(axis=1)))
     assert (np.delete(margins[winner], winner) > 0).all()
     for method in ("copeland", "minimax", "schulze", "ranked_pairs", "kemeny_young", "kemeny_young_small", "baldwin"):
