@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +26,11 @@ from jaxrank.evaluation.beta_moments import (
 from tests.oracles import golden
 
 R_PRINTED, W_PRINTED = [[0, 1, 2, 2, 1], [1, 1, 0, 2, 2]], (0, 0.5, 1)
+moments_of = {
+    "any": jax.jit(any_moments),
+    "all": jax.jit(all_moments),
+    "weighted": eqx.filter_jit(weighted_moments),
+}
 FAMILY = {
     "pass_at_k": lambda R, k, **o: ev.pass_at_k(R, k, **o),
     "pass_hat_k": lambda R, k, **o: ev.pass_hat_k(R, k, **o),
@@ -72,10 +78,10 @@ def test_moments_against_quadrature(kind, k):
     a, b = map(np.array, zip(*cases, strict=True))
     with jax.enable_x64(True):
         if kind in ("any", "all"):
-            got = {"any": any_moments, "all": all_moments}[kind](jnp.asarray(a), jnp.asarray(b), k)
+            got = moments_of[kind](a, b, k)
         else:
             weights = threshold_weights(k, needed) if kind == "threshold" else excess_weights(k)
-            got = weighted_moments(jnp.asarray(a), jnp.asarray(b), Polynomial.of(weights))
+            got = moments_of["weighted"](a, b, Polynomial.of(weights))
     want = [curve_moments(lambda p: float(exact.CURVES[kind](np.float64(p), k, needed)), *case) for case in cases]
     np.testing.assert_allclose(np.transpose(got), want, rtol=1e-9, atol=1e-13)
 
@@ -87,7 +93,7 @@ def test_moments_of_ten_thousand_tries(kind):
     a, b = np.array([401.0, 2001.0]), np.array([401.0, 1801.0])
     weights = threshold_weights(k, needed) if kind == "threshold" else excess_weights(k)
     with jax.enable_x64(True):
-        mean, variance = weighted_moments(jnp.asarray(a), jnp.asarray(b), Polynomial.of(weights))
+        mean, variance = moments_of["weighted"](a, b, Polynomial.of(weights))
     p = np.linspace(0.3, 0.7, 400_001)
     value = exact.CURVES[kind](p, k, needed)
     for i in range(2):
@@ -99,9 +105,9 @@ def test_moments_of_ten_thousand_tries(kind):
 
 def test_moments_at_a_hundred_thousand_trials():
     with jax.enable_x64(True):
-        a, b = jnp.asarray([3.0, 50_001.0]), jnp.asarray([99_999.0, 50_001.0])
-        mean, variance = any_moments(a, b, 50_000)
-        low, _ = all_moments(b, a, 50_000)
+        a, b = np.array([3.0, 50_001.0]), np.array([99_999.0, 50_001.0])
+        mean, variance = moments_of["any"](a, b, 50_000)
+        low, _ = moments_of["all"](b, a, 50_000)
     # p is nearly Gamma(3)/10^5, so the mean of q^k is nearly (1 + k/10^5)^-3.
     assert float(mean[0]) == pytest.approx(1 - 1.5**-3, abs=1e-5)
     np.testing.assert_allclose(mean, 1 - np.asarray(low), rtol=1e-12)
@@ -144,8 +150,8 @@ def test_one_model_many_models_jit_and_vmap_agree(metric):
     R = np.random.default_rng(1).integers(0, 2, (3, 6, 5))
     whole = FAMILY[metric](R, 3)
     one = FAMILY[metric](R[1], 3)
-    traced = jax.jit(lambda r: FAMILY[metric](r, 3))(jnp.asarray(R))
-    batch = jax.vmap(lambda r: FAMILY[metric](r, 3))(jnp.asarray(R)[None].repeat(2, 0))
+    traced = jax.jit(lambda r: FAMILY[metric](r, 3))(R)
+    batch = jax.jit(jax.vmap(lambda r: FAMILY[metric](r, 3)))(R[None].repeat(2, 0))
     for name in ("point", "mean", "sd", "lower", "upper"):
         want = np.asarray(getattr(whole, name))
         assert getattr(one, name) == pytest.approx(want[1], rel=1e-6)
@@ -241,7 +247,7 @@ def test_counts_with_multiplicity_of_questions():
     R = np.random.default_rng(6).integers(0, 2, (4, 5, 6))
     times = np.array([2, 0, 1, 3, 1])
     stat = Counts.of(jr.Responses(R))
-    weighted = Counts(stat.categories, jnp.asarray(times, stat.questions.dtype), stat.levels)
+    weighted = Counts(stat.categories, times.astype(np.float32), stat.levels)
     for metric in (ev.bayes, ev.avg, lambda r: ev.g_pass_at_k_tau(r, 4, 0.6)):
         got, want = metric(weighted), metric(R.repeat(times, axis=1))
         np.testing.assert_allclose(got.mean, want.mean, rtol=1e-5)
