@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -12,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.device import HIGHEST, put, real
 from jaxrank.data.kind import Data, check_kind
+from jaxrank.data.moments import MomentCodes, MomentRows, Moments
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import CountRows, Counts
@@ -52,6 +54,13 @@ def grades(stat: Counts) -> Grades:
     return Grades(steps, jnp.where(even, 0, jnp.maximum(8 * eps, 1e-12) * place[-1]).astype(steps.dtype), unit)
 
 
+class Standing(eqx.Module):
+    """**won**, **lost**: (L, V), models that a voter puts below each model, and above it."""
+
+    won: Float[Array, "models voters"]
+    lost: Float[Array, "models voters"]
+
+
 class Ballots(eqx.Module):
     """What voting rules read: V voters, each with its multiplicity.
 
@@ -60,16 +69,18 @@ class Ballots(eqx.Module):
     **listed**: (L, V), False where the voter says nothing of a model: no trial on the question, not in the list.
     **below**: (L, V), models that the voter puts below all listed ones in an unknown order (an open end); they are not
     listed; None where no voter has any.
-    **voters**: (V,), multiplicities.
+    **voters**: (V,), multiplicities.  **standing**: of every voter how many models each beats, where that was worked
+    out once for all replicates, else None.
     """
 
     name: ClassVar[str] = "ballots"
     kinds: ClassVar[tuple[str, ...]] = ("responses", "rankings")
     grades: Float[Array, "models voters"]
-    slack: Float[Array, ""]
+    slack: Float[Array, "*axes"]
     listed: Bool[Array, "models voters"]
     below: Bool[Array, "models voters"] | None
     voters: Float[Array, " voters"]
+    standing: Standing | None = None
 
     @property
     def seen(self) -> Bool[Array, " models"]:
@@ -84,17 +95,27 @@ class Ballots(eqx.Module):
         return cls(found.steps, found.slack, counts.trials > 0, None, counts.questions)
 
     @classmethod
+    def from_moments(cls, moments: Moments) -> Ballots:
+        """Every question as a voter, of scores that are numbers."""
+        return cls(moments.places, moments.slack, moments.trials > 0, None, moments.questions)
+
+    @classmethod
     def of(cls, data: Data, **_: Any) -> Ballots:
         check_kind(data, cls.kinds, "this method")
         if isinstance(data, Rankings):
             return cls.reduce(cls.rows(data), Weights())
+        if data.kind == "real":
+            return cls.from_moments(Moments.of(data))
         return _from_counts(Counts.of(data))
 
     @classmethod
-    def rows(cls, data: Data, unit: str = "trial", **_: Any) -> CountRows | Ballots:
+    def rows(cls, data: Data, unit: str = "trial", **_: Any) -> CountRows | MomentRows | Ballots:
         check_kind(data, cls.kinds, "this method")
         if isinstance(data, Responses):
-            return Counts.rows(data, unit)
+            if unit == "question":  # the trials stay as they are, so that the voters do
+                whole = cls.of(data)
+                return dataclasses.replace(whole, standing=_standing(whole))
+            return Moments.rows(data, unit) if data.kind == "real" else Counts.rows(data, unit)
         assert isinstance(data, Rankings)
         places = data.places.T
         end = data.open_end & (places == places.max(axis=0))
@@ -104,16 +125,27 @@ class Ballots(eqx.Module):
         return cls(grade, jnp.zeros((), real()), put(listed, bool), below, put(data.count, real()))
 
     @classmethod
-    def reduce(cls, rows: CountRows | Ballots, weights: Weights) -> Ballots:
+    def reduce(cls, rows: CountRows | MomentRows | Ballots, weights: Weights) -> Ballots:
         """``weights`` of trials and questions, or, of ordered lists, ``weights.trials``: how often each was drawn."""
         if isinstance(rows, CountRows):
             return cls.from_counts(Counts.reduce(rows, weights))
+        if isinstance(rows, MomentRows):
+            return cls.from_moments(Moments.reduce(rows, weights))
         drawn = rows.voters if weights.trials is None else weights.trials
-        return cls(rows.grades, rows.slack, rows.listed, rows.below, drawn)
+        drawn = drawn if weights.questions is None else drawn * weights.questions
+        return cls(rows.grades, rows.slack, rows.listed, rows.below, drawn, rows.standing)
 
     @classmethod
-    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Counts) -> Ballots:
-        return cls.from_counts(Counts.gather(outcomes, like))
+    def gather(
+        cls,
+        outcomes: Int[Array, "models questions trials"],
+        like: Counts | MomentCodes,
+        order: Any = None,
+        questions: Any = None,
+    ) -> Ballots:
+        if isinstance(like, MomentCodes):
+            return cls.from_moments(Moments.gather(outcomes, like, order, questions))
+        return cls.from_counts(Counts.gather(outcomes, like, order, questions))
 
     def restricted(self, members: Int[Array, " size"]) -> Ballots:
         """The same ballots with some of the models struck off."""
@@ -121,4 +153,33 @@ class Ballots(eqx.Module):
         return Ballots(self.grades[members], self.slack, self.listed[members], below, self.voters)
 
 
+def bounds(stat: Ballots) -> tuple[Float[Array, "models voters"], Float[Array, "models voters"]]:
+    """The grade with which a model beats others, and that with which it is beaten, (L, V) both.
+
+    They differ where a voter does not list the model: it is then neither above nor below nor level with anyone, or,
+    where it stands below all that are listed, beaten by each of them.
+    """
+    high = jnp.where(stat.listed, stat.grades, -jnp.inf)
+    low = jnp.where(stat.listed, stat.grades + stat.slack, jnp.inf)
+    if stat.below is not None:
+        low = jnp.where(stat.below, jnp.finfo(low.dtype).min, low)
+    return high, low
+
+
+def standing_of(stat: Ballots) -> Standing:
+    """How many models each model beats, and is beaten by, of every voter."""
+    if stat.standing is not None:
+        return stat.standing
+    high, low = bounds(stat)
+
+    def one(voter: tuple[Array, Array]) -> tuple[Array, Array]:
+        beats = voter[0][:, None] > voter[1][None, :]
+        count = lambda axis: jnp.sum(beats, axis=axis).astype(high.dtype)
+        return count(1), count(0)
+
+    won, lost = jax.lax.map(one, (high.T, low.T))
+    return Standing(won.T, lost.T)
+
+
 _from_counts = jax.jit(Ballots.from_counts)
+_standing = jax.jit(standing_of)

@@ -47,18 +47,26 @@ class Events(eqx.Module):
         """Distinct events once, and for every unit the events that it contributes."""
         if not isinstance(data, Responses):
             return UnitRows.of(counted(data))
+        if data.kind == "real":
+            raise UnsupportedDataError(
+                "setwise events have winners and losers, and real scores have none; turn them into right and wrong "
+                "(R >= threshold), or use a method that reads pairs or ballots (bradley_terry, borda)"
+            )
         cells = _cells(data, "setwise events")  # (M * N, L)
         outcomes, index = np.unique(cells, axis=0, return_inverse=True)
         index = index.reshape(-1)
         outcomes = _padded(outcomes, len(cells))
-        count = np.bincount(index, minlength=len(outcomes))
+        weights = data.weights
+        count = np.bincount(index, np.repeat(weights, data.shape[2]), minlength=len(outcomes))
         grid, dense = (data.shape[1], data.shape[2]), None
         n_units = {"question": grid[0], "trial": grid[1]}.get(unit, 0)
         if 0 < n_units * len(outcomes) <= _DENSE:
             of_cell = np.indices(grid).reshape(2, -1)[0 if unit == "question" else 1]
-            flat = np.bincount(of_cell * len(outcomes) + index, minlength=n_units * len(outcomes))
+            each = np.repeat(weights, grid[1])
+            flat = np.bincount(of_cell * len(outcomes) + index, each, minlength=n_units * len(outcomes))
             dense = put(flat.reshape(n_units, -1), real())
-        return EventRows(put(outcomes, jnp.int32), put(count, real()), put(index, jnp.int32), dense, grid)
+        known = put(outcomes, jnp.int32), put(count, real()), put(index, jnp.int32)
+        return EventRows(*known, dense, grid, put(weights, real()))
 
     @classmethod
     def reduce(cls, rows: EventRows | UnitRows, weights: Weights) -> Events:
@@ -68,16 +76,21 @@ class Events(eqx.Module):
             w = weights.questions if weights.trials is None else weights.trials
             w = ones_if_none(w, rows.dense.shape[:1])
             return cls(rows.outcomes, jnp.matmul(w, rows.dense, precision=HIGHEST))
-        w = jnp.broadcast_to(ones_if_none(weights.trials, rows.grid), rows.grid).astype(rows.multiplicity.dtype)
+        w = jnp.broadcast_to(ones_if_none(weights.trials, rows.grid), rows.grid) * rows.questions[:, None]
         if weights.questions is not None:
             w = w * weights.questions[:, None]
         merged = jnp.zeros_like(rows.multiplicity).at[rows.index].add(w.reshape(-1))
         return cls(rows.outcomes, merged)
 
     @classmethod
-    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Events) -> Events:
+    def gather(
+        cls, outcomes: Int[Array, "models questions trials"], like: Events, order: Any = None, questions: Any = None
+    ) -> Events:
         cells = jnp.moveaxis(outcomes, 0, -1).reshape(-1, outcomes.shape[0])
-        return cls(cells.astype(like.outcomes.dtype), jnp.ones(cells.shape[0], like.weights.dtype))
+        times = jnp.ones(cells.shape[0], like.weights.dtype)
+        if questions is not None:
+            times = jnp.repeat(questions.astype(times.dtype), outcomes.shape[2])
+        return cls(cells.astype(like.outcomes.dtype), times)
 
     def restricted(self, members: Int[Array, " size"]) -> Events:
         """The same events among some of the models."""
@@ -93,6 +106,7 @@ class EventRows(eqx.Module):
     index: Int[Array, " cells"]
     dense: Float[Array, "units events"] | None
     grid: tuple[int, int] = eqx.field(static=True)
+    questions: Float[Array, " questions"]
 
 
 class UnitRows(eqx.Module):
@@ -144,7 +158,10 @@ class Sequence(eqx.Module):
     @classmethod
     def of(cls, data: Data, **_: Any) -> Sequence:
         if isinstance(data, Responses):
-            return cls.gather(put(tensor_of(data, "an ordered sequence"), jnp.int8), None)
+            tensor = tensor_of(data, "an ordered sequence")
+            if data.kind == "real":
+                return cls.gather(put(tensor, jnp.int32), cls(jnp.zeros((0, 0, 0), jnp.int32), True))
+            return cls.gather(put(tensor, jnp.int8), None)
         if not np.all(counted(data).count == 1):
             raise UnsupportedDataError(
                 f"rating systems read {data.content} in the order given; these have counts other than 1, so their "
@@ -160,8 +177,13 @@ class Sequence(eqx.Module):
         return cls(put(events, narrow)[:, None, :], data.form == "rankings")
 
     @classmethod
-    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Any) -> Sequence:
-        return cls(jnp.transpose(outcomes, (2, 1, 0)), like is not None and like.graded)
+    def gather(
+        cls, outcomes: Int[Array, "models questions trials"], like: Any, order: Any = None, questions: Any = None
+    ) -> Sequence:
+        graded = like is not None and like.graded
+        if graded:  # of real scores the lowest is a place as any other
+            outcomes = jnp.where(outcomes >= 0, outcomes + 1, -1)
+        return cls(jnp.transpose(outcomes, (2, 1, 0)), graded)
 
     def restricted(self, members: Int[Array, " size"]) -> Sequence:
         """The same events among some of the models."""

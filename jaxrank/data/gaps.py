@@ -61,11 +61,16 @@ def balanced_weights(weights: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def codes_of(real: Any) -> tuple[np.ndarray, np.ndarray]:
-    """int32 (L, M, N), -1 where missing, the place of each score among all distinct ones, and these in rising order."""
+    """int32 (L, M, N), -1 where missing, the place of each score among the distinct ones of its question, and these in
+    rising order, (M, K), the last one repeated where a question has fewer."""
     seen = ~np.isnan(real)
-    grid, index = np.unique(real[seen], return_inverse=True)
-    codes = np.full(real.shape, -1, np.int32)
-    codes[seen] = index
+    codes, distinct = np.full(real.shape, -1, np.int32), []
+    for m in range(real.shape[1]):
+        found, index = np.unique(real[:, m][seen[:, m]], return_inverse=True)
+        codes[:, m][seen[:, m]] = index
+        distinct.append(found if len(found) else np.zeros(1))
+    most = max(map(len, distinct))
+    grid = np.stack([np.pad(x, (0, most - len(x)), mode="edge") for x in distinct])
     codes.setflags(write=False)
     grid.setflags(write=False)
     return codes, grid

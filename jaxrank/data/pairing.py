@@ -10,16 +10,20 @@ import numpy as np
 _ALL_PAIRS = 2**19  # entries of a table of pairs and questions that a statistic passes through at once
 
 
-def pair_blocks(hot: np.ndarray, unit: str) -> tuple[np.ndarray, np.ndarray]:
+def pair_blocks(hot: np.ndarray, unit: str, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """wins and ties (K, L, L) of every unit, comparing trial n of one model with trial n of another.
 
-    **hot**: float32 (C+1, L, M, N), 1 where the outcome is category c.  **unit**: as in `Rows`.
+    **hot**: float32 (C+1, L, M, N), 1 where the outcome is category c.  **unit**: as in `Rows`.  **weights**: (M,), of
+    the questions, where they have any.
     """
+    if weights is not None:
+        hot = hot.astype(np.float64)
     below = np.cumsum(hot, axis=0) - hot  # observed, and in a lower category
     wins = ties = np.zeros(())
     for c, (won, lost) in enumerate(zip(hot, below, strict=True)):
         x, y = _by_unit(won, unit), _by_unit(lost, unit)
-        more = np.matmul(x, np.swapaxes(y, 1, 2)), np.matmul(x, np.swapaxes(x, 1, 2))
+        w = x if weights is None else _by_unit(won * weights[:, None], unit)
+        more = np.matmul(w, np.swapaxes(y, 1, 2)), np.matmul(w, np.swapaxes(x, 1, 2))
         if c == 0:
             wins, ties = more
         else:  # in place: these are the largest tables of all
@@ -27,6 +31,27 @@ def pair_blocks(hot: np.ndarray, unit: str) -> tuple[np.ndarray, np.ndarray]:
             ties += more[1]
     own = np.arange(hot.shape[1])
     ties[:, own, own] = 0
+    return wins, ties
+
+
+def real_pair_blocks(
+    scores: np.ndarray, unit: str, tie_within: float, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """`pair_blocks` of real scores (L, M, N), NaN where missing: i wins where it is more than ``tie_within`` above."""
+    x = _by_unit(scores, unit)  # (K, L, entries)
+    n_models, n_questions, n_trials = scores.shape
+    times = np.ones((n_questions, n_trials)) if weights is None else np.repeat(weights[:, None], n_trials, axis=1)
+    w = _by_unit(times[None], unit)[:, 0]  # (K, entries)
+    dtype = np.float32 if weights is None else np.float64
+    wins, ties = (np.zeros((len(x), n_models, n_models), dtype) for _ in range(2))
+    own = np.arange(n_models)
+    for k, (table, weight) in enumerate(zip(x, w, strict=True)):
+        for column, times_one in zip(table.T, weight, strict=True):
+            won = column[:, None] > column[None, :] + tie_within  # False where one is missing
+            seen = ~np.isnan(column)
+            wins[k] += times_one * won
+            ties[k] += times_one * (seen[:, None] & seen[None, :] & ~won & ~won.T)
+        ties[k, own, own] = 0
     return wins, ties
 
 

@@ -29,9 +29,11 @@ def spread(stat: Any, devices: Sequence[Any], big: int = BIG) -> Any:
     by_model = PartitionSpec(None, "questions")
     if isinstance(stat, Counts):
         length, places = stat.categories.shape[1], (by_model, split, whole)
+        places = places if stat.groups is None else (*places, split)
     elif isinstance(stat, Ballots):
         below = () if stat.below is None else (by_model,)
         length, places = stat.grades.shape[1], (by_model, whole, by_model, *below, split)
+        places = places if stat.standing is None else (*places, by_model, by_model)
     elif isinstance(stat, Events):
         length, places = stat.outcomes.shape[0], (split, split)
     else:

@@ -45,8 +45,8 @@ class Responses(Trials):
 
     **kind**: what the scores are. "binary": 0 and 1. "graded": ordered categories, whole numbers 0..C or those of
     ``levels``. "real": any other finite numbers, such as percentages, errors or F1.
-    **outcomes**: int (L, M, N), -1 where missing: the category, or of real scores the place among all distinct ones;
-    None when only counts are known (`from_counts`).
+    **outcomes**: int (L, M, N), -1 where missing: the category, or of real scores the place among the distinct
+    ones of its question; None when only counts are known (`from_counts`).
     **counts**: int64 (L, M, C+1), observed trials of each category; of real scores (L, M, 1), observed trials.
     **levels**: the value of each category, length C+1; empty for real scores.
     **real**: float64 (L, M, N), NaN where missing, of real scores, else None.

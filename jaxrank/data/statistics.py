@@ -25,10 +25,11 @@ from jaxrank.data.comparisons import TIE, Comparisons
 from jaxrank.data.device import HIGHEST, ones_if_none, put, real
 from jaxrank.data.event_statistics import Events, Sequence, tensor_of
 from jaxrank.data.kind import KINDS, Data, check_kind
-from jaxrank.data.pairing import all_pairs, pair_blocks
+from jaxrank.data.pairing import all_pairs, pair_blocks, real_pair_blocks
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
-from jaxrank.data.weights import Rows, Weights
+from jaxrank.data.weights import Rows, Weights, observed_weights
+from jaxrank.errors import UnsupportedDataError
 
 __all__ = ["HIGHEST", "BattleRows", "CountRows", "Counts", "Events", "PairRows", "Pairs", "Sequence"]
 
@@ -37,7 +38,8 @@ class Counts(eqx.Module):
     """Category counts of every cell.
 
     **categories**: (L, M, C+1) observed (weighted) trials of each category.  **questions**: (M,) multiplicity of each
-    question.  **levels**: (C+1,) value of each category, 0..C unless the user gave others.
+    question.  **levels**: (C+1,) value of each category, 0..C unless the user gave others.  **groups**: (M, G) which
+    group a question is of, where groups weigh the same, else None.
     """
 
     name: ClassVar[str] = "counts"
@@ -45,6 +47,7 @@ class Counts(eqx.Module):
     categories: Float[Array, "models questions categories"]
     questions: Float[Array, " questions"]
     levels: Float[Array, " categories"]
+    groups: Float[Array, "questions groups"] | None = None
 
     @property
     def trials(self) -> Float[Array, "models questions"]:
@@ -58,7 +61,17 @@ class Counts(eqx.Module):
     @property
     def observed(self) -> Float[Array, "models questions"]:
         """Weight of each cell in a mean over questions: the question's multiplicity, 0 where nothing was observed."""
-        return jnp.where(self.trials > 0, self.questions, 0)
+        return observed_weights(self.trials > 0, self.questions, self.groups)
+
+    @property
+    def origin(self) -> Float[Array, ""]:
+        """Where ``heights`` begin."""
+        return self.levels[0]
+
+    @property
+    def rounding(self) -> float:
+        """How far means over questions may be off by rounding, beyond that of sums."""
+        return 0.0
 
     @property
     def means(self) -> Float[Array, "models questions"]:
@@ -88,7 +101,7 @@ class Counts(eqx.Module):
     def of(cls, data: Data, **_: Any) -> Counts:
         r = _responses(data)
         dtype = real()
-        return cls(put(r.counts, dtype), put(np.ones(r.counts.shape[1]), dtype), put(r.levels, dtype))
+        return cls(put(r.counts, dtype), put(r.weights, dtype), put(r.levels, dtype), one_hot_groups(r))
 
     @classmethod
     def rows(cls, data: Data, unit: str = "trial", **_: Any) -> CountRows:
@@ -103,12 +116,12 @@ class Counts(eqx.Module):
                 flat = np.transpose(hot, (3, 1, 2, 0)).reshape(hot.shape[3], -1)
             else:
                 flat = np.transpose(hot, (2, 3, 1, 0)).reshape(hot.shape[2] * hot.shape[3], -1)
-        return CountRows(Rows(put(flat, real()), shape, unit), levels)
+        return CountRows(Rows(put(flat, real()), shape, unit), levels, put(r.weights, real()), one_hot_groups(r))
 
     @classmethod
     def reduce(cls, rows: CountRows, weights: Weights) -> Counts:
         r, (n_models, n_questions, n_categories) = rows.rows, rows.rows.shape
-        questions = jnp.ones(n_questions, r.flat.dtype) if weights.questions is None else weights.questions
+        questions = rows.questions if weights.questions is None else rows.questions * weights.questions
         if r.unit == "question":
             categories = r.flat.reshape(r.shape)
         elif r.unit == "trial":
@@ -119,16 +132,22 @@ class Counts(eqx.Module):
             trials = jnp.broadcast_to(ones_if_none(weights.trials, by_question.shape[:2]), by_question.shape[:2])
             sums = jnp.einsum("mn,mnd->md", trials, by_question, precision=HIGHEST)
             categories = jnp.moveaxis(sums.reshape(n_questions, n_models, n_categories), 0, 1)
-        return cls(categories, questions, rows.levels)
+        return cls(categories, questions, rows.levels, rows.groups)
 
     @classmethod
-    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Counts) -> Counts:
-        """From a tensor of outcomes on device (-1 missing); ``like`` gives the number of categories and the levels."""
+    def gather(
+        cls, outcomes: Int[Array, "models questions trials"], like: Counts, order: Any = None, questions: Any = None
+    ) -> Counts:
+        """From a tensor of outcomes on device (-1 missing); ``like`` gives the number of categories and the levels.
+
+        ``order``: which question of the data each is, and ``questions`` (M,) its weight, where they have different
+        ones; None for those of the data and the weights of ``like``."""
         grades = jnp.arange(like.categories.shape[-1], dtype=outcomes.dtype)
         categories = jnp.sum(outcomes[:, :, None, :] == grades[None, None, :, None], axis=-1).astype(
             like.categories.dtype
         )
-        return cls(categories, like.questions, like.levels)
+        groups = like.groups if like.groups is None or order is None else like.groups[order]
+        return cls(categories, like.questions if questions is None else questions, like.levels, groups)
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Counts:
@@ -137,19 +156,30 @@ class Counts(eqx.Module):
 
     def restricted(self, members: Int[Array, " size"]) -> Counts:
         """The counts of some of the models."""
-        return Counts(self.categories[members], self.questions, self.levels)
+        return Counts(self.categories[members], self.questions, self.levels, self.groups)
 
 
 class CountRows(eqx.Module):
     rows: Rows
     levels: Float[Array, " categories"]
+    questions: Float[Array, " questions"]
+    groups: Float[Array, "questions groups"] | None = None
 
 
 class Aligned(eqx.Module):
-    """What `Pairs.gather` must know of the data: how many categories there are, and the type of the totals."""
+    """What `Pairs.gather` must know of the data: how many categories there are, 0 for real scores, the type of the
+    totals, and where scores within ``tie_within`` tie, what they are: **grid** (M, K), the score of each outcome."""
 
     n_categories: int = eqx.field(static=True)
     dtype: Any = eqx.field(static=True)
+    grid: Float[Array, "questions codes"] | None = None
+    tie_within: Float[Array, ""] | None = None
+
+    @classmethod
+    def of(cls, data: Responses, dtype: Any) -> Aligned:
+        if data.kind != "real" or not data.tie_within:
+            return cls(0 if data.kind == "real" else data.n_categories, dtype)
+        return cls(0, dtype, put(data.question_grid, real()), put(data.tie_within, real()))
 
 
 class Pairs(eqx.Module):
@@ -183,7 +213,8 @@ class Pairs(eqx.Module):
             return cls(put(data.wins, dtype), put(data.ties, dtype))
         assert isinstance(data, Responses)
         if pairing == "all":
-            wins, ties = all_pairs(data.counts.astype(float), np.ones(data.counts.shape[1]), np.einsum)
+            check_categories(data, 'pairing="all"')
+            wins, ties = all_pairs(data.counts.astype(float), data.weights, np.einsum)
         else:
             wins, ties = (x.sum(axis=0, dtype=float) for x in _pair_blocks(data, "trial"))
         return cls(put(wins, dtype), put(ties, dtype))
@@ -204,6 +235,7 @@ class Pairs(eqx.Module):
         if isinstance(data, Rankings):
             wins, ties, unit = *data.pairs(), "trial"
         elif pairing == "all":
+            check_categories(data, 'pairing="all"')
             return Counts.rows(data, unit)
         else:
             assert isinstance(data, Responses)
@@ -232,13 +264,25 @@ class Pairs(eqx.Module):
         return cls(product(rows.wins), product(rows.ties))
 
     @classmethod
-    def gather(cls, outcomes: Int[Array, "models questions trials"], like: Aligned | Counts) -> Pairs:
+    def gather(
+        cls,
+        outcomes: Int[Array, "models questions trials"],
+        like: Aligned | Counts,
+        order: Any = None,
+        questions: Any = None,
+    ) -> Pairs:
         """From a tensor of outcomes on device (-1 missing), pairing trial n with trial n; where ``like`` are counts,
-        every trial with every trial."""
+        every trial with every trial. ``order`` and ``questions``: as for `Counts.gather`."""
         if isinstance(like, Counts):
-            return cls.from_counts(Counts.gather(outcomes, like))
+            return cls.from_counts(Counts.gather(outcomes, like, order, questions))
         flat = outcomes.reshape(outcomes.shape[0], -1)
-        product = lambda a, b: jnp.matmul(a.astype(like.dtype), b.astype(like.dtype).T, precision=HIGHEST)
+        weight = jnp.ones((), like.dtype)
+        if questions is not None:
+            weight = jnp.repeat(questions.astype(like.dtype), outcomes.shape[2])
+        weight = jnp.broadcast_to(weight, (1, flat.shape[1]))
+        product = lambda a, b: jnp.matmul(a.astype(like.dtype) * weight, b.astype(like.dtype).T, precision=HIGHEST)
+        if like.n_categories == 0:
+            return cls(*scored_pairs(outcomes, like, order, weight, product(flat >= 0, flat >= 0)))
         better = lambda c: product(flat == c, (flat >= 0) & (flat < c))
         wins = better(1)
         if like.n_categories > 2:
@@ -280,9 +324,43 @@ class BattleRows(eqx.Module):
         return Pairs(wins, ties + ties.T)
 
 
+def scored_pairs(outcomes: Array, like: Aligned, order: Any, weight: Array, both: Array) -> tuple[Array, Array]:
+    """Wins and ties (L, L) of real scores, from outcomes (L, M, N) on device; ``both``: comparisons of each pair."""
+    scores, tie = outcomes, jnp.zeros((), outcomes.dtype)
+    if like.grid is not None and like.tie_within is not None:
+        grid = like.grid if order is None else like.grid[order]
+        scores, tie = jnp.take_along_axis(grid[None], jnp.maximum(outcomes, 0), axis=2), like.tie_within
+    flat, seen = scores.reshape(len(scores), -1), outcomes.reshape(len(scores), -1) >= 0
+
+    def add(u: Any, wins: Array) -> Array:
+        won = (flat[:, None, u] > flat[None, :, u] + tie) & seen[:, None, u] & seen[None, :, u]
+        return wins + jnp.where(won, weight[0, u], 0)
+
+    wins = jax.lax.fori_loop(0, flat.shape[1], add, jnp.zeros_like(both))
+    return wins, jnp.where(jnp.eye(len(flat), dtype=bool), 0, both - wins - wins.T)
+
+
+def one_hot_groups(data: Responses) -> Any:
+    """(M, G) which group each question is of, where groups weigh the same (`Responses.balanced`), else None."""
+    if not data.balance or data.groups is None:
+        return None
+    names, index = np.unique(data.groups.astype(str), return_inverse=True)
+    return put(np.eye(len(names))[index], real())
+
+
+def check_categories(data: Data, who: str) -> None:
+    """`UnsupportedDataError` for real scores, which ``who`` cannot read."""
+    if data.kind == "real":
+        raise UnsupportedDataError(
+            f"{who} reads categories, and these scores are real numbers; turn them into right and wrong (R >= "
+            "threshold, or threshold= where a file is read), or name the categories with levels="
+        )
+
+
 def _responses(data: Data) -> Responses:
     check_kind(data, Counts.kinds, "this method")
     assert isinstance(data, Responses)
+    check_categories(data, "this method")
     return data
 
 
@@ -293,4 +371,7 @@ def _one_hot(data: Responses, what: str) -> np.ndarray:
 
 
 def _pair_blocks(data: Responses, unit: str) -> tuple[np.ndarray, np.ndarray]:
-    return pair_blocks(_one_hot(data, "trials paired by their index"), unit)
+    weights = data.weights if data.question_columns else None
+    if data.real is not None:
+        return real_pair_blocks(data.real, unit, data.tie_within, weights)
+    return pair_blocks(_one_hot(data, "trials paired by their index"), unit, weights)

@@ -39,7 +39,8 @@ class Trials(Data):
 
     @property
     def outcomes(self) -> np.ndarray | None:
-        """int (L, M, N), -1 where missing: categories; of real scores the place among all distinct ones."""
+        """int (L, M, N), -1 where missing: categories; of real scores the place among the distinct ones of
+        the question."""
         return self.table if self.real is None else self._coded[0]
 
     @cached_property
@@ -105,13 +106,16 @@ class Trials(Data):
 
     @property
     def n_categories(self) -> int:
-        """How many categories there are; of real scores how many distinct ones, at least 3."""
-        return self.counts.shape[2] if self.real is None else max(3, len(self.grid))
+        """How many categories there are; of real scores how many distinct ones a question has, at
+        least 3."""
+        return self.counts.shape[2] if self.real is None else max(3, self._coded[1].shape[1])
 
-    @cached_property
-    def grid(self) -> np.ndarray:
-        """float64 (K,), rising: the score of each outcome, higher is better."""
-        return np.asarray(self.levels) if self.real is None else self._coded[1]
+    @property
+    def question_grid(self) -> np.ndarray:
+        """float64 (M, K), rising: the score of each outcome of each question, higher is better."""
+        if self.real is not None:
+            return self._coded[1]
+        return np.broadcast_to(np.asarray(self.levels), (len(self.questions), len(self.levels)))
 
     @property
     def binary(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import equinox as eqx
-from jaxtyping import Array, Float
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
 
 
 class Weights(eqx.Module):
@@ -23,6 +25,20 @@ class Rows(eqx.Module):
     flat: Float[Array, "units size"]
     shape: tuple[int, ...] = eqx.field(static=True)
     unit: str = eqx.field(static=True)  # "trial": K = N; "question": K = M; "cell": K = M * N
+
+
+def observed_weights(
+    seen: Bool[Array, "models questions"],
+    questions: Float[Array, " questions"],
+    groups: Float[Array, "questions groups"] | None,
+) -> Float[Array, "models questions"]:
+    """Weight of each cell in a mean over questions: that of the question where the model has results, else 0. With
+    ``groups`` those that a model has weigh the same, and the questions of a group that it has share that weight."""
+    weights = jnp.where(seen, questions[None], 0)
+    if groups is None:
+        return weights
+    total = jnp.matmul(weights, groups, precision=jax.lax.Precision.HIGHEST)
+    return weights * jnp.matmul(jnp.where(total > 0, 1 / jnp.where(total > 0, total, 1), 0), groups.T)
 
 
 def unit_of(weights: Weights) -> str:

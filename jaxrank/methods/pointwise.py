@@ -8,20 +8,31 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.data.moments import Moments
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
-from jaxrank.models.fit import Fit, exact_fit
+from jaxrank.models.fit import Fit, exact_fit, mean_fit
 from jaxrank.models.options import flag, number
-from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, Entry, HasInterval, HasStandardErrors, MeanOfCells, Ranker
+from jaxrank.models.ranker import (
+    OWN_QUESTIONS,
+    Bounded,
+    Entry,
+    HasInterval,
+    HasStandardErrors,
+    MeanOfCells,
+    MeanOfQuestions,
+    Ranker,
+)
 from jaxrank.numerics.proportion import Ends, effective_size, student, wilson
 from jaxrank.numerics.status import Status
 
 
-class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
+class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells, MeanOfQuestions):
     """Mean grade: the mean over questions of the mean value of the trials, the accuracy where they are right or wrong.
 
     **Model** s_l = 1/M sum_m k_lm / n_lm, k_lm the sum of the values of the trials [hariri2026ranking, eq. 20].
-    **Reads** counts. With unequal numbers of trials every observed question still weighs the same.
+    **Reads** counts, of real scores moments. With unequal numbers of trials every observed question still weighs the
+    same, or what its weight says.
     **Scores** on the scale of the levels: [0, 1] for outcomes 0 and 1, [0, C] for categories 0..C; not centred.
     **Fields** ``pooled``: True gives the share of all trials, whatever the question; default False.
     **Standard errors** from the spread of the question means, s / sqrt(M); NaN with one question.
@@ -35,16 +46,16 @@ class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
 
     statistic: ClassVar[type] = Counts
     gaps: ClassVar[str] = OWN_QUESTIONS
+    reads_moments: ClassVar[bool] = True
     pooled: bool = flag(False)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
+    def __call__(self, stat: Counts | Moments, *, key: None = None) -> Fit:
         if self.pooled:
             weight = stat.observed * stat.trials
             above = jnp.sum(weight * stat.heights, axis=-1) / jnp.sum(weight, axis=-1)
         else:
             above = stat.mean_over_questions(stat.heights)
-        status = jnp.where(jnp.all(jnp.isfinite(above)), Status.CONVERGED, Status.UNDEFINED)
-        return exact_fit(above, status, stat.levels[0], n_terms=stat.questions.shape[0])
+        return mean_fit(stat, above)
 
     @property
     def of_cells(self) -> bool:
@@ -53,15 +64,23 @@ class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
     def values(self, levels: np.ndarray) -> np.ndarray:
         return levels
 
-    def bounds(self, stat: Counts) -> tuple[Any, Any]:
+    def bounds(self, stat: Counts | Moments) -> tuple[Any, Any]:
+        if isinstance(stat, Moments):
+            return -jnp.inf, jnp.inf
         return jnp.min(stat.levels), jnp.max(stat.levels)
+
+    def question_values(self, stat: Counts | Moments) -> Float[Array, "models questions"]:
+        return stat.means
+
+    def question_weights(self, stat: Counts | Moments) -> Float[Array, "models questions"]:
+        return stat.observed * stat.trials if self.pooled else stat.observed
 
     def cell_weights(self, stat: Counts) -> Array | None:
         return stat.observed * stat.trials if self.pooled else None
 
-    def interval(self, stat: Counts, fit: Fit, level: float, unit: str) -> Ends:
+    def interval(self, stat: Counts | Moments, fit: Fit, level: float, unit: str) -> Ends:
         x, seen, n = np.asarray(stat.means, float), np.asarray(stat.trials > 0), np.asarray(stat.trials, float)
-        weight = np.where(seen, n if self.pooled else 1.0, 0.0)
+        weight = np.asarray(self.question_weights(stat), float)
         weight = weight / weight.sum(axis=1, keepdims=True)
         score = (weight * x).sum(axis=1)
         if unit == "questions":
@@ -71,8 +90,8 @@ class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
         else:
             clusters = None
             variance = (weight**2 * within_variance(stat)).sum(axis=1)
-        low, high = float(np.min(stat.levels)), float(np.max(stat.levels))
-        if stat.levels.shape[0] > 2:
+        low, high = (float(x) for x in self.bounds(stat))
+        if isinstance(stat, Moments) or stat.levels.shape[0] > 2:
             degrees = np.sum(np.where(seen, n - 1, 0), axis=1) if clusters is None else clusters - 1
             half = student(degrees, level) * np.sqrt(variance)
             return Ends(np.maximum(score - half, low), np.minimum(score + half, high))
@@ -80,18 +99,20 @@ class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells):
         ends = wilson(share, effective_size(share, variance, n.sum(axis=1), clusters, level), level)
         return Ends(*(low + (high - low) * end for end in ends))
 
-    def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
+    def standard_errors(self, stat: Counts | Moments, fit: Fit) -> Float[Array, " models"]:
         seen = stat.trials > 0
-        weight = jnp.where(seen, stat.trials if self.pooled else 1.0, 0.0)
+        weight = self.question_weights(stat)
         n = jnp.sum(seen, axis=-1)
         off = jnp.where(seen, stat.means - fit.scores[:, None], 0)
         square = jnp.sum((weight * off) ** 2, axis=-1) / jnp.sum(weight, axis=-1) ** 2
         return jnp.sqrt(jnp.where(n > 1, square * n / jnp.maximum(n - 1, 1), jnp.nan))
 
 
-def within_variance(stat: Counts) -> np.ndarray:
+def within_variance(stat: Counts | Moments) -> np.ndarray:
     """Estimated variance of the mean of each cell if its trials came out again, (L, M); NaN with a single trial, 0
     where nothing was observed."""
+    if isinstance(stat, Moments):
+        return np.asarray(stat.within_variance, float)
     levels, counts = np.asarray(stat.levels, float), np.asarray(stat.categories, float)
     n = counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):

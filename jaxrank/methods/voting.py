@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxrank.data.ballots import Ballots
 from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.options import choice
-from jaxrank.models.preferences import TIE_POLICIES, ballots, first_choices, preferences, votes_fit
+from jaxrank.models.preferences import TIE_POLICIES, ballots, first_choices, preferences, votes_fit, votes_won_and_lost
 from jaxrank.models.ranker import Entry, Ranker
 
 
@@ -31,10 +31,10 @@ class Borda(Ranker):
     gaps: ClassVar[str] = "a pair of models that a question does not compare shares its point"
 
     def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
-        pref = preferences(stat, ties=False)
-        others = pref.wins.shape[0] - 1
-        scores = (pref.total * others + jnp.sum(pref.margins, axis=-1)) / 2
-        return votes_fit(scores, pref.seen)
+        stat = ballots(stat)
+        won, lost, total = votes_won_and_lost(stat)
+        others = won.shape[0] - 1
+        return votes_fit((total * others + (won - lost)) / 2, stat.seen)
 
 
 class Copeland(Ranker):
@@ -73,11 +73,11 @@ class WinRate(Ranker):
     gaps: ClassVar[str] = "a question compares only the models that have results on it"
 
     def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
-        pref = preferences(stat, ties=False)
-        won, lost = jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2)
+        stat = ballots(stat)
+        won, lost, _ = votes_won_and_lost(stat)
         decided = won + lost
         scores = jnp.where(decided > 0, won / jnp.where(decided > 0, decided, 1), 0.5)
-        return votes_fit(scores, pref.seen, jnp.finfo(scores.dtype).eps)  # of one quotient up to 1
+        return votes_fit(scores, stat.seen, jnp.finfo(scores.dtype).eps)  # of one quotient up to 1
 
 
 class Minimax(Ranker):

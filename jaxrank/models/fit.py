@@ -51,6 +51,15 @@ def exact_fit(
     )
 
 
+def mean_fit(stat: Any, above: Float[Array, " models"], **params: Any) -> Fit:
+    """The `Fit` of means over questions ``above`` the origin of a statistic (`Counts` or `Moments`); undefined where a
+    model has none."""
+    status = jnp.where(jnp.all(jnp.isfinite(above)), Status.CONVERGED, Status.UNDEFINED)
+    fit = exact_fit(above, status, stat.origin, stat.questions.shape[0], **params)
+    resolution = jnp.maximum(fit.resolution, jnp.asarray(stat.rounding, fit.resolution.dtype))
+    return Fit(fit.scores, fit.status, fit.steps, resolution, fit.params)
+
+
 def rounding_resolution(scores: Float[Array, "*batch models"], n_terms: int | None = None) -> Float[Array, "*batch"]:
     """Resolution of scores that differ from exact arithmetic by rounding only, of the largest of them: 64 ulp, or of a
     sum of ``n_terms`` positive numbers, each good to an ulp or two, 4 + sqrt(n_terms) / 2 ulp.

@@ -71,6 +71,17 @@ def by_model(default: float, low: float = -LARGEST, *, above: float | None = Non
     return eqx.field(default=default, converter=as_number, metadata={"check": checked})
 
 
+def reference(default: Any) -> Any:
+    """A field for a number, one for each question (M,), or a word: the name of a column of the question table, or one
+    that the method knows (`ByQuestion`)."""
+
+    def checked(name: str, value: Any) -> None:
+        if not isinstance(value, str):
+            check_number(name, value, ndim=(0, 1))
+
+    return eqx.field(default=default, converter=as_number, metadata={"check": checked})
+
+
 def choice(default: str, allowed: tuple[str, ...]) -> Any:
     """A field for an option that selects code by a word: static."""
     return _static(default, lambda name, value: check_choice(name, value, allowed))

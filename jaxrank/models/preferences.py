@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.data.ballots import Ballots
+from jaxrank.data.ballots import Ballots, bounds
 from jaxrank.data.statistics import HIGHEST, Counts
 from jaxrank.models.fit import Fit
 from jaxrank.numerics.status import Status
@@ -92,6 +92,16 @@ def preferences(stat: Ballots | Counts, *, ties: bool = True) -> Preferences:
     )
 
 
+def votes_won_and_lost(stat: Ballots) -> tuple[Float[Array, " models"], Float[Array, " models"], Array]:
+    """Sums over the other models of the votes for each model, and against it, and the weight of all voters."""
+    if stat.standing is None:
+        pref = preferences(stat, ties=False)
+        return jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2), pref.total
+    voters, _ = _exact(stat.voters)
+    product = lambda x: jnp.matmul(x, voters, precision=HIGHEST)
+    return product(stat.standing.won), product(stat.standing.lost), jnp.sum(voters)
+
+
 def first_choices(stat: Ballots, active: Bool[Array, " models"]) -> Float[Array, " models"]:
     """Votes of every model where each voter gives its vote to the best of the ``active`` models that it lists, in equal
     parts where several share that place; a voter that lists none of them has none."""
@@ -105,19 +115,6 @@ def first_choices(stat: Ballots, active: Bool[Array, " models"]) -> Float[Array,
 def _together(a: Array, b: Array, weight: Array) -> Float[Array, "models models"]:
     a, b = a.astype(weight.dtype), b.astype(weight.dtype)
     return jnp.matmul(a * weight[None, :], b.T, precision=HIGHEST)
-
-
-def bounds(stat: Ballots) -> tuple[Float[Array, "models voters"], Float[Array, "models voters"]]:
-    """The grade with which a model beats others, and that with which it is beaten, (L, V) both.
-
-    They differ where a voter does not list the model: it is then neither above nor below nor level with anyone, or,
-    where it stands below all that are listed, beaten by each of them.
-    """
-    high = jnp.where(stat.listed, stat.grades, -jnp.inf)
-    low = jnp.where(stat.listed, stat.grades + stat.slack, jnp.inf)
-    if stat.below is not None:
-        low = jnp.where(stat.below, jnp.finfo(low.dtype).min, low)
-    return high, low
 
 
 def _exact(questions: Float[Array, " questions"]) -> tuple[Float[Array, " questions"], Float[Array, ""]]:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxrank.data.moments import Moments
 from jaxrank.data.names import name_list
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
@@ -32,6 +33,7 @@ class Ranker(eqx.Module):
     **kinds**: the kinds of data it reads, where these are fewer than its statistic can be made from.
     **double**: True where float32 leaves too few digits of a score to tell ordinary models apart, so that a single fit
     runs in float64 on a CPU.
+    **reads_moments**: True where it reads `Moments` as it reads `Counts`, so that the scores may be real numbers.
     **gaps**: what questions without results do to a model's score, half a sentence for notes.
 
     Options are fields made by `jaxrank.models.options`: numbers are arrays, which a sweep does not compile again;
@@ -45,6 +47,7 @@ class Ranker(eqx.Module):
     stochastic: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...] | None] = None
     double: ClassVar[bool] = False
+    reads_moments: ClassVar[bool] = False
     gaps: ClassVar[str] = "each model is ranked by the questions that it has"
 
     def __check_init__(self) -> None:
@@ -53,6 +56,12 @@ class Ranker(eqx.Module):
     @abc.abstractmethod
     def __call__(self, stat: Any, *, key: Any = None) -> Fit:
         """Fit one statistic. Pure: no Python branching on values, no exceptions for data; failures are statuses."""
+
+
+def statistic_of(ranker: Ranker, data: Any) -> type:
+    """The statistic that a ranker reads from these data: counts of categories, where the scores are real numbers and it
+    reads them, are moments."""
+    return Moments if data.kind == "real" and ranker.reads_moments else ranker.statistic
 
 
 Method: TypeAlias = str | Ranker
@@ -136,6 +145,19 @@ class MeanOfCells(eqx.Module):
         its trials; None where it is another function. ``levels`` (C+1,): the categories on the user's scale."""
 
 
+class MeanOfQuestions(eqx.Module):
+    """Mixin of rankers whose score is the mean over questions of values that each question gives by itself, the other
+    models' results on it included: their errors by question follow from the spread of these."""
+
+    @abc.abstractmethod
+    def question_values(self, stat: Any) -> Float[Array, "models questions"]:
+        """The score that each question alone gives; of no meaning where the weight is 0."""
+
+    def question_weights(self, stat: Any) -> Float[Array, "models questions"]:
+        """Weight of each question in the score of each model; 0 where the model has no results on it."""
+        return stat.observed
+
+
 class Settles(eqx.Module):
     """Mixin of rankers that can decide on the host, for a single fit, what a batch leaves open."""
 
@@ -179,6 +201,43 @@ class ByModel(eqx.Module):
         """A copy whose mappings are arrays in the order of ``models``; `OptionError` for a wrong length or name."""
         made = {name: _of_models(self, name, models) for name in self.by_model}
         return dataclasses.replace(self, **made)  # type: ignore[return-value]
+
+
+class ByQuestion(eqx.Module):
+    """Mixin of rankers with options that may have a value for each question: one number, an array (M,), or the name of
+    a column of the question table; all on the user's scale. "worst" and "best" are words of the method."""
+
+    @property
+    @abc.abstractmethod
+    def by_question(self) -> tuple[str, ...]:
+        """The names of these options."""
+
+    def for_questions(self, data: Any) -> Ranker:
+        """A copy whose columns and numbers are arrays (M,), turned as the scores are; `OptionError` for a column that
+        is not there or holds no numbers, and for another length."""
+        made = {name: _of_questions(name, getattr(self, name), data) for name in self.by_question}
+        return dataclasses.replace(self, **made)  # type: ignore[return-value]
+
+    @property
+    def fixed_questions(self) -> bool:
+        """Whether an option has a value for each question, which then must keep their places."""
+        return any(np.ndim(getattr(self, name)) == 1 for name in self.by_question)
+
+
+def _of_questions(name: str, value: Any, data: Any) -> Any:
+    if isinstance(value, str):
+        if value in ("worst", "best"):
+            return value
+        column = data.question_columns.get(value)
+        if column is None or column.dtype.kind not in "fb" or not np.all(np.isfinite(column)):
+            what = "no such column" if column is None else "no number for each question there"
+            have = ", ".join(map(repr, data.question_columns)) or "none"
+            raise OptionError(f"{name}={value!r}: there is {what}; the columns of the questions are {have}")
+        value = column.astype(float)
+    if np.ndim(value) == 1 and len(value) != len(data.questions):
+        raise OptionError(f"{name} has {len(value)} values for {len(data.questions)} questions; give one for each")
+    sign = np.where(data.higher_is_better, 1.0, -1.0)
+    return value if np.ndim(value) == 0 and np.all(sign > 0) else np.asarray(value, float) * sign
 
 
 def _of_models(ranker: Any, name: str, models: Sequence[str]) -> Any:

@@ -15,13 +15,13 @@ from jaxrank.data.statistics import Counts
 from jaxrank.models.covariance import question_deviations
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
-from jaxrank.models.ranker import MeanOfCells, Ranker
+from jaxrank.models.ranker import MeanOfCells, MeanOfQuestions, Ranker
 from jaxrank.numerics.contributions import Contributions, contributions
 
 
 def has_contributions(ranker: Ranker, data: Data) -> bool:
     """Whether the method and the data are of a kind that `of_questions` knows."""
-    known = isinstance(ranker, PairedModel) or (isinstance(ranker, MeanOfCells) and ranker.of_cells)
+    known = isinstance(ranker, PairedModel | MeanOfQuestions) or (isinstance(ranker, MeanOfCells) and ranker.of_cells)
     return len(data.questions) > 1 and known
 
 
@@ -37,15 +37,25 @@ def of_questions(ranker: Ranker, stat: Any, fit: Fit, data: Data) -> Contributio
     if isinstance(ranker, PairedModel):
         moved = question_deviations(ranker, stat, fit, data)
         return contributions(moved) if np.isfinite(moved).all() else None
-    if isinstance(ranker, MeanOfCells):
+    if isinstance(ranker, MeanOfQuestions):
+        values, weights = (np.asarray(x, np.float64).T for x in _by_question(ranker, stat))
+    elif isinstance(ranker, MeanOfCells):
         values = np.asarray(_values(ranker, stat), np.float64)
-        seen = np.isfinite(values)
-        weights = ranker.cell_weights(stat)
-        weights = seen if weights is None else np.asarray(weights, np.float64).T * seen
-        weights = weights / weights.sum(axis=0)
-        values = np.where(seen, values, 0)
-        return contributions(weights * (values - (weights * values).sum(axis=0)), seen)
-    return None
+        weights = np.asarray(stat.observed, np.float64).T
+        own = ranker.cell_weights(stat)
+        weights = weights if own is None else np.asarray(own, np.float64).T
+    else:
+        return None
+    seen = (weights > 0) & np.isfinite(values)
+    weights = np.where(seen, weights, 0)
+    weights = weights / weights.sum(axis=0)
+    values = np.where(seen, values, 0)
+    return contributions(weights * (values - (weights * values).sum(axis=0)), seen)
+
+
+@eqx.filter_jit
+def _by_question(ranker: Any, stat: Any) -> tuple[Array, Array]:
+    return ranker.question_values(stat), ranker.question_weights(stat)
 
 
 @eqx.filter_jit

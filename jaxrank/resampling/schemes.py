@@ -81,6 +81,10 @@ class Scheme(abc.ABC):
     def members(self, draw: Array) -> Array | None:
         return None
 
+    def order(self, draw: Array) -> Array | None:
+        """Which question of the data stands in each place of the gathered outcomes; None where each is its own."""
+        return None
+
     def sample(self, shape: Shape) -> Sample | None:
         """The sample that it draws again; None where it draws none, so that replicates tell no standard error."""
         return None
@@ -191,6 +195,9 @@ class Questions(Scheme):
     def gather(self, draw, outcomes):
         return outcomes[:, draw, :]
 
+    def order(self, draw):
+        return draw
+
 
 @dataclass(frozen=True)
 class QuestionsAndTrials(Scheme):
@@ -215,6 +222,9 @@ class QuestionsAndTrials(Scheme):
 
     def gather(self, draw, outcomes):
         return jnp.take_along_axis(outcomes[:, draw[:, 0], :], draw[None, :, 1:], axis=2)
+
+    def order(self, draw):
+        return draw[:, 0]
 
 
 @dataclass(frozen=True)

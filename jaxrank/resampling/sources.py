@@ -11,14 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.device import put, real
+from jaxrank.data.ballots import Ballots
+from jaxrank.data.device import put
 from jaxrank.data.kind import Counted, Data
+from jaxrank.data.moments import MomentCodes, Moments, SampleCodes, Samples
 from jaxrank.data.pairing import all_pairs_size
 from jaxrank.data.responses import Responses, responses_of
 from jaxrank.data.statistics import Aligned, CountRows, Counts, Pairs, Sequence
 from jaxrank.data.weights import Weights, unit_of
 from jaxrank.errors import OptionError, UnsupportedDataError
-from jaxrank.models.ranker import Ranker
+from jaxrank.models.ranker import Ranker, statistic_of
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
 from jaxrank.resampling.uneven import DRAWS_TRIALS, WithinCells, is_uneven
@@ -59,6 +61,7 @@ class TrialSource(Source):
     outcomes: Int[Array, "models questions trials"] | None
     like: Any
     trials: Array | None = None  # (models, questions), where weights would change how many trials a cell has
+    questions: Array | None = None  # weights of the questions of gathered outcomes, where they have different ones
 
     def __call__(self, key, replicate, payload):
         draw = self.scheme.draw(key, replicate, self.shape, self.float_dtype)
@@ -73,7 +76,9 @@ class TrialSource(Source):
         outcomes = self.scheme.gather(draw, self.outcomes)
         if first is not None:  # of every cell, so that one whose first trial is missing has a first trial too
             outcomes = jnp.where(jnp.cumsum(outcomes >= 0, axis=2, dtype=jnp.int32) <= first, outcomes, -1)
-        return self.statistic.gather(outcomes, self.like)
+        order = self.scheme.order(draw)
+        questions = self.questions if self.questions is None or order is None else self.questions[order]
+        return self.statistic.gather(outcomes, self.like, order, questions)
 
     def _weighted(self, weights: Weights) -> Any:
         if self.trials is None:
@@ -81,7 +86,7 @@ class TrialSource(Source):
         counts = Counts.reduce(self.rows, weights)
         total = counts.trials
         share = jnp.where(total > 0, self.trials / jnp.where(total > 0, total, 1), 0)
-        counts = Counts(counts.categories * share[:, :, None], counts.questions, counts.levels)
+        counts = Counts(counts.categories * share[:, :, None], counts.questions, counts.levels, counts.groups)
         return self.statistic.from_counts(counts)
 
     @property
@@ -109,6 +114,8 @@ class CellSource(Source):
     statistic: type = eqx.field(static=True)
     counts: np.ndarray  # int64 (L, M, C+1), on the host
     levels: Float[Array, " categories"]
+    questions: Float[Array, " questions"]
+    groups: Any
 
     def payload(self, key, replicates):
         n = self.counts.sum(-1)
@@ -118,7 +125,7 @@ class CellSource(Source):
         return np.stack(table).astype(self.levels.dtype)
 
     def __call__(self, key, replicate, payload):
-        counts = Counts(payload, jnp.ones(payload.shape[1], payload.dtype), self.levels)
+        counts = Counts(payload, self.questions, self.levels, self.groups)
         return self.statistic.from_counts(counts), None
 
 
@@ -202,7 +209,7 @@ def make_source(
 
     **by_column**: trial n is what stands in column n, for every cell; cells without that trial are then missing.
     """
-    statistic = ranker.statistic
+    statistic = statistic_of(ranker, data)
     if scheme.fractional and not ranker.fractional:
         raise OptionError(
             f"{method} counts whole outcomes and cannot read the fractional weights of scheme {scheme}; "
@@ -216,10 +223,11 @@ def make_source(
         return _units(data, statistic, scheme)
     data = responses_of(data, method)
     scheme.check(data.shape)
-    if data.outcomes is None:
+    if data.counts_only:
         if isinstance(scheme, Independent) and _by_counts(statistic, pairing):
-            levels = put(data.levels, real())
-            return CellSource(scheme=scheme, statistic=statistic, counts=data.counts, levels=levels)
+            whole = Counts.of(data)
+            scales = {"levels": whole.levels, "questions": whole.questions, "groups": whole.groups}
+            return CellSource(scheme=scheme, statistic=statistic, counts=data.counts, **scales)
         if scheme.name not in ("questions", "models") and getattr(scheme, "unit", None) != "questions":
             raise UnsupportedDataError(
                 f"scheme {scheme} draws trials by their index, but these results are counts only: which succeeded "
@@ -237,16 +245,20 @@ def _trials(data: Responses, statistic: Any, scheme: Scheme, pairing: str) -> So
             lambda: scheme.weights(scheme.draw(jax.random.key(0), 0, data.shape, dtype), data.shape, dtype)
         )
     if statistic is Sequence or probe is None or _would_be_huge(data, statistic, scheme, pairing, unit_of(probe)):
-        if _by_counts(statistic, pairing):
+        if statistic is Samples:
+            like = SampleCodes.of(data)
+        elif statistic is Moments or (statistic is Ballots and data.kind == "real"):
+            like = MomentCodes.of(data)
+        elif _by_counts(statistic, pairing):
             like = Counts.of(data)
         elif statistic is Pairs:
-            like = Aligned(data.n_categories, np.dtype(dtype))
+            like = Aligned.of(data, np.dtype(dtype))
         else:
             like = statistic.of(data, pairing=pairing)
         outcomes = _outcomes(data, statistic)
-        return TrialSource(
-            scheme=scheme, statistic=statistic, shape=data.shape, rows=None, outcomes=outcomes, like=like
-        )
+        questions = put(data.weights, dtype) if data.weighted else None
+        made = {"scheme": scheme, "statistic": statistic, "shape": data.shape, "rows": None, "like": like}
+        return TrialSource(**made, outcomes=outcomes, questions=questions)
     rows = statistic.rows(data, unit_of(probe), pairing=pairing)
     rescaled = isinstance(scheme, Bayesian) and isinstance(rows, CountRows) and is_uneven(data.outcomes)
     trials = put(data.trials, dtype) if rescaled and probe.trials is not None else None
@@ -265,11 +277,12 @@ def _would_be_huge(data: Responses, statistic: type, scheme: Scheme, pairing: st
 
 
 def _outcomes(data: Responses, statistic: type) -> Array:
-    if data.outcomes is None:
+    if data.counts_only:
         raise UnsupportedDataError(
             f"{statistic.name} statistics need to know which trial succeeded; these results are counts only"
         )
-    return put(data.outcomes, jnp.int8 if data.n_categories <= 128 else jnp.int16)
+    narrow = jnp.int8 if data.n_categories <= 128 else jnp.int16 if data.n_categories < 2**15 else jnp.int32
+    return put(data.outcomes, narrow)
 
 
 def _by_counts(statistic: Any, pairing: str) -> bool:

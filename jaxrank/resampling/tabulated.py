@@ -85,7 +85,9 @@ def tabulated_replication(data: Any, ranker: Ranker, scheme: Scheme, key: Array)
 
 def is_tabulated(ranker: Ranker, data: Data) -> bool:
     """Whether all prefixes come from one pass: a score by cells, and no missing cells. Then in float64."""
-    if not isinstance(data, Responses) or data.outcomes is None or (data.outcomes < 0).any():
+    if not isinstance(data, Responses) or data.counts_only or data.kind == "real" or data.weighted or data.balance:
+        return False
+    if (np.asarray(data.outcomes) < 0).any():
         return False
     if not isinstance(ranker, MeanOfCells) or not ranker.of_cells:
         return False

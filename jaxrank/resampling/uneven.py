@@ -71,6 +71,9 @@ class WithinCells(Scheme):
         whole = lambda x: jnp.broadcast_to(x, outcomes.shape)  # shared by leading axes that it lacks
         return redraw(outcomes, whole(_with_axes(index)), whole(_with_axes(words)))
 
+    def order(self, draw):
+        return draw[0][:, 0] if isinstance(self.base, QuestionsAndTrials) else None
+
     def __str__(self) -> str:
         return str(self.base)
 

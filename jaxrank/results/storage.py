@@ -29,7 +29,7 @@ MODULES = frozenset(
     f"jaxrank.{name}"
     for name in (
         *("data.ballots", "data.comparisons", "data.event_statistics", "data.order_statistic", "data.rankings"),
-        *("data.responses", "data.statistics"),
+        *("data.moments", "data.responses", "data.statistics"),
         *("data.weights", "numerics.interval", "numerics.separation", "numerics.status", "numerics.solve.fixed_point"),
         *("numerics.solve.lbfgs", "numerics.solve.newton", "numerics.solve.quadrature", "models.fit"),
         *("models.irt.joint", "models.irt.table", "models.pairs.likelihoods", "models.priors"),

@@ -14,7 +14,7 @@ from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.methods import catalogue
 from jaxrank.models.options import check_flag
-from jaxrank.models.ranker import Methods, Ranker
+from jaxrank.models.ranker import Methods, Ranker, statistic_of
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.agreement import Agreement, FitTable
@@ -70,12 +70,12 @@ def fit_all(
         for name, method in chosen.items():
             try:
                 ranker = prepare(method, data, priors[name], {})
-                if ranker.statistic not in statistics:
-                    statistics[ranker.statistic] = read_statistic(ranker, data, pairing)
+                if statistic_of(ranker, data) not in statistics:
+                    statistics[statistic_of(ranker, data)] = read_statistic(ranker, data, pairing)
                 rankers[name] = ranker
             except JaxrankError as error:
                 skipped[name] = str(error)
-        runs = {n: (r, statistics[r.statistic], key if r.stochastic else None) for n, r in rankers.items()}
+        runs = {n: (r, statistics[statistic_of(r, data)], key if r.stochastic else None) for n, r in rankers.items()}
         ready = dict(zip(runs, compile_together(list(runs.values())), strict=True))
         # Methods on the host first, while the others compile. Only this thread runs fits: two calls of LAPACK at once
         # can wait for each other.

@@ -26,7 +26,7 @@ from jaxrank.errors import (
 )
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
-from jaxrank.models.ranker import Method, Ranker, Settles
+from jaxrank.models.ranker import Method, Ranker, Settles, statistic_of
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.seeds import as_key
 from jaxrank.numerics.status import Status
@@ -66,7 +66,8 @@ def fit(
     **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
     **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.
     **dtype**: "float32" or "float64"; the default follows JAX's configuration, and on a CPU is float64 for more than
-    65,536 results, whose means can differ by less than float32 tells apart, and for marginal item response models.
+    65,536 results, whose means can differ by less than float32 tells apart, for real scores and for marginal item
+    response models.
     **seed**: integer or JAX key, for methods that draw random numbers.
     **on_failure**: "raise" an error where the method did not converge or has no finite optimum, or "return" the
     result with its status.
@@ -103,7 +104,7 @@ def digits(data: Data, dtype: str | None, double: bool = False) -> str | None:
     for methods that need it (``double``)."""
     if dtype is not None or jax.default_backend() != "cpu":
         return dtype
-    return "float64" if double or data.n_results > _SINGLE else None
+    return "float64" if double or data.kind == "real" or data.n_results > _SINGLE else None
 
 
 def raise_failure(result: Result) -> None:
@@ -119,7 +120,7 @@ def raise_failure(result: Result) -> None:
 
 def read_statistic(ranker: Ranker, data: Data, pairing: str = "aligned") -> Any:
     """The statistic that a ranker reads, from whole data."""
-    return data.statistic(ranker.statistic, pairing)
+    return data.statistic(statistic_of(ranker, data), pairing)
 
 
 def run(ranker: Ranker, stat: Any, key: Any = None) -> Fit:

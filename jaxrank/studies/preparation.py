@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
+from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data, check_kind
+from jaxrank.data.moments import Moments, Samples
 from jaxrank.data.readers import from_frame
-from jaxrank.data.statistics import Pairs
+from jaxrank.data.statistics import Pairs, Sequence
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods import catalogue
 from jaxrank.methods.plackett_luce import PlackettLuce
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
 from jaxrank.models.options import check_choice, in_words, shown
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import ByModel, ChecksData, NeedsPrior, Ranker
+from jaxrank.models.ranker import ByModel, ByQuestion, ChecksData, NeedsPrior, Ranker
 
 PAIRINGS = ("aligned", "all")
 
@@ -50,7 +52,7 @@ def default_method(data: Data, R0: Any = None) -> str:
 
 def gold_method(data: Data) -> str:
     """The identifier whose ranking of the whole data studies compare others with: Bayes@N where there are trials."""
-    return "bayes" if data.questions else DEFAULT[data.form]
+    return "bayes" if data.questions and data.kind != "real" else DEFAULT[data.form]
 
 
 def named_methods(methods: Any) -> dict[str, str | Ranker]:
@@ -77,7 +79,7 @@ def named_methods(methods: Any) -> dict[str, str | Ranker]:
     return named
 
 
-def _labels(methods: Sequence[str | Ranker]) -> list[str]:
+def _labels(methods: list[str | Ranker]) -> list[str]:
     labels = [method_name(m) for m in methods]
     for name in {label for label in labels if labels.count(label) > 1}:
         alike = [i for i, label in enumerate(labels) if label == name and isinstance(methods[i], Ranker)]
@@ -143,28 +145,57 @@ def ranker_for(method: str | Ranker, data: Data, options: Mapping[str, Any]) -> 
         ) from None
 
 
+def _check_real(ranker: Ranker, data: Any, name: str) -> None:
+    """`UnsupportedDataError` for methods that need categories, with what would work."""
+    by_order = ranker.statistic is Sequence and "rankings" in (ranker.kinds or Sequence.kinds)
+    if (
+        ranker.reads_moments
+        or by_order
+        or (ranker.statistic in (Ballots, Pairs, Moments, Samples) and not ranker.binary)
+    ):
+        if by_order and data.tie_within:
+            raise UnsupportedDataError(f"{name} reads places, which tie_within does not make; leave tie_within out")
+        return
+    raise UnsupportedDataError(
+        f"{name} reads right and wrong or grades, and these scores are real numbers; turn them into right and wrong "
+        "(R >= threshold, or threshold= where a file is read), name the categories with levels=, or use avg, "
+        "mean_rank, borda or bradley_terry_map"
+    )
+
+
+def _check_weights(ranker: Ranker, data: Any, name: str) -> None:
+    """`UnsupportedDataError` for methods that take results one after the other, or whole ones only."""
+    if ranker.statistic is Sequence:
+        raise UnsupportedDataError(
+            f"{name} reads results one after the other, which have no weights; leave weights out, or use avg, borda or "
+            "bradley_terry_map"
+        )
+    if not ranker.fractional and np.any(data.weights != np.rint(data.weights)):
+        raise UnsupportedDataError(f"{name} counts whole results; weights of questions must be whole numbers")
+
+
 def prepare(method: str | Ranker, data: Data, R0: Any, options: Mapping[str, Any]) -> Ranker:
     """The ranker, after it was checked that it can read the data. ``R0`` is used, or refused by name."""
     ranker = ranker_for(method, data, options)
     name = method_name(method)
-    if ranker.binary and data.n_categories > 2:
+    if data.kind == "real":
+        _check_real(ranker, data, name)
+    elif ranker.binary and data.n_categories > 2:
         raise UnsupportedDataError(
             f"{name} is defined for outcomes 0 and 1; R has {data.n_categories} categories. "
             "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"
         )
-    if data.kind == "real":
-        raise UnsupportedDataError(
-            f"{name} does not read real scores yet; pass levels=, which name the categories, or turn R into 0 and 1"
-        )
-    if getattr(data, "weighted", False):
-        raise UnsupportedDataError(f"{name} does not read weights of questions yet; leave them out")
     check_kind(data, ranker.kinds or ranker.statistic.kinds, name, _INSTEAD[data.form])
+    if getattr(data, "weighted", False):
+        _check_weights(ranker, data, name)
     if isinstance(ranker, NeedsPrior):
         ranker = ranker.with_prior(R0, data) if R0 is not None else ranker
     elif R0 is not None:
         raise OptionError(f"{name} reads no prior outcomes; leave R0 out")
     if isinstance(ranker, ByModel):
         ranker = ranker.for_models(data.models)
+    if isinstance(ranker, ByQuestion):
+        ranker = ranker.for_questions(data)
     prior = getattr(ranker, "prior", None)
     if isinstance(prior, Prior):
         prior.check_models(len(data.models))

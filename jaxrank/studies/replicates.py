@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
+from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data
+from jaxrank.data.moments import Moments, Samples
 from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.models.options import check_choice, check_count, check_flag
-from jaxrank.models.ranker import Method, NeedsPrior, Ranker, StartsNear
+from jaxrank.models.ranker import ByQuestion, Method, NeedsPrior, Ranker, StartsNear, statistic_of
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
@@ -26,7 +28,7 @@ from jaxrank.resampling.work import Kept, Replication, concatenate
 from jaxrank.results.fit import Result
 from jaxrank.results.replicates import Replicates
 from jaxrank.results.study import Summary, centre_of
-from jaxrank.studies.fit import as_key, read_statistic, run
+from jaxrank.studies.fit import as_key, digits, read_statistic, run
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
 
 KEEP = ("scores", "summary")
@@ -114,7 +116,7 @@ def bootstrap(
     check_trials(data, scheme)
     n = number_of_replicates(data, scheme, n_replicates)
     check_running(checkpoint, chunk_size)
-    with precision(dtype):
+    with precision(_digits(ranker, data, dtype)):
         key = as_key(seed)
         estimate = whole_fit(data, ranker, name, pairing, key)
         work = tabulated_replication(data, ranker, scheme, key)
@@ -184,6 +186,13 @@ def whole_fit(data: Data, ranker: Ranker, name: str, pairing: str, key: jax.Arra
     return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat, key)
 
 
+def _digits(ranker: Ranker, data: Data, dtype: str | None) -> str | None:
+    """The precision of replicates: as asked; for means of real scores float64 on a CPU, since they may differ by less
+    than float32 tells apart. Comparisons of real scores are made on the host."""
+    reads = statistic_of(ranker, data) in (Moments, Samples, Ballots)
+    return digits(data, dtype) if data.kind == "real" and reads else dtype
+
+
 def near(ranker: Ranker, whole: Result) -> Ranker:
     """The ranker for replicates of data whose fit is known."""
     return ranker.near(whole.stat, whole.fit) if isinstance(ranker, StartsNear) else ranker
@@ -226,6 +235,10 @@ def unit_of(data: Data, scheme: Scheme) -> str:
 
 
 def check_prior(ranker: Ranker, R0: npt.ArrayLike | None, scheme: Scheme, name: str) -> None:
+    if isinstance(ranker, ByQuestion) and ranker.fixed_questions and not scheme.keeps_questions:
+        raise OptionError(
+            f'{name} has references for each question, which scheme {scheme} shuffles; use scheme="questions"'
+        )
     if R0 is None or not isinstance(ranker, NeedsPrior):
         return
     if not scheme.keeps_questions:

@@ -146,3 +146,19 @@ def test_large_and_small_numbers_have_means():
         warnings.simplefilter("error")
         data = jr.Responses([[[1e300, 1e308, 1.7e308]], [[5e-324, 0, 1e-320]]])
         np.testing.assert_allclose(data.cell_means[0, 0], 0.9e308, rtol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["avg", "mean_rank", "iqm"])
+def test_results_on_tables_are_saved_whole(method, tmp_path):
+    data = jr.Responses(
+        REAL, weights=[1, 2, 1], groups=["a", "a", "b"], lower_is_better=["question 1"], missing="worst"
+    )
+    fit = jr.fit(data, method)
+    fit.save(tmp_path / "fit.npz")
+    back = jr.load(tmp_path / "fit.npz")
+    np.testing.assert_array_equal(back.scores, fit.scores)
+    np.testing.assert_array_equal(back.data.values, data.values)
+    assert (
+        back.data.groups.tolist() == ["a", "a", "b"] and back.data.missing == "worst" and back.data.notes == data.notes
+    )
+    assert back.summary() == fit.summary()

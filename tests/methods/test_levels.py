@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.data.moments import Moments, Samples
 from jaxrank.data.statistics import Counts
 from jaxrank.evaluation import metrics
 from jaxrank.methods.catalogue import entries
@@ -17,6 +18,8 @@ from tests.problems import N_MODELS, N_QUESTIONS, N_TRIALS, graded, missing
 
 UNEVEN = np.array([0.0, 0.1, 1.0])
 MAPS = {"times 100": (100.0, 0.0), "a third, moved by 7": (1 / 3, 7.0)}
+ABSOLUTE = {"optimality_gap": "gamma", "performance_profile": "tau", "improvability": "high"}
+"""Options on the scale of the scores, which move with it."""
 RESPONSES = [e for e in entries().values() if e.ranker().statistic.name != "orders"]
 BINARY = [e.name for e in RESPONSES if e.ranker().binary]
 VALUED = [e.name for e in RESPONSES if not e.ranker().binary]
@@ -38,9 +41,9 @@ def with_levels(index: np.ndarray, levels: np.ndarray) -> jr.Responses:
     return jr.Responses(np.asarray(levels)[index], levels=tuple(levels), mask=index < 0)
 
 
-def ranks(data: jr.Responses, name: str, dtype: str = "float64") -> list[int]:
+def ranks(data: jr.Responses, name: str, dtype: str = "float64", **options: float) -> list[int]:
     greedy = np.zeros((N_QUESTIONS, 1), int) if entries()[name].options.get("needs_R0") else None
-    return jr.fit(data, name, R0=greedy, dtype=dtype, on_failure="return").ranks.tolist()
+    return jr.fit(data, name, R0=greedy, dtype=dtype, on_failure="return", **options).ranks.tolist()
 
 
 def _slow(name: str) -> list:
@@ -55,8 +58,10 @@ def test_stretching_and_moving_the_levels_changes_no_rank(name):
     ranker = entries()[name].ranker()
     for a, b in MAPS.values():
         moved = with_levels(index, a * levels + b)
-        if ranker.statistic is Counts:
-            assert ranks(moved, name) == ranks(plain, name)
+        if ranker.statistic in (Counts, Moments, Samples):
+            option = ABSOLUTE.get(name)
+            turned = {} if option is None else {option: a * float(getattr(ranker, option)) + b}
+            assert ranks(moved, name, **turned) == ranks(plain, name)
         else:
             pair = [read_statistic(ranker, data) for data in (plain, moved)]
             assert all(np.array_equal(x, y) for x, y in zip(*(vars(s).values() for s in pair), strict=True))
