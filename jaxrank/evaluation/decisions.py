@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -189,10 +189,15 @@ def stopping_rule(
     Looking after every trial makes an early stop by chance likelier than 1 - level; look seldom or ask for more.
     """
     check_number("width", width, 0)
-    mu, sigma = jnp.broadcast_arrays(*_floats(mu, sigma))
+    mu, sigma = _floats(mu, sigma)
     if top is not None:
         check_count("top", top, 1, mu.shape[-1] - 1)
-    z = ndtri(jnp.asarray(_one_sided(level), mu.dtype))
+    return _settled(mu, sigma, np.asarray(_one_sided(level), mu.dtype), float(width), top)
+
+
+@partial(jax.jit, static_argnames="top")
+def _settled(mu: Array, sigma: Array, level: Any, width: Any, top: int | None) -> Settled:
+    z = ndtri(level)
     order = jnp.argsort(-mu, axis=-1, stable=True)
     m, s = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
     gap = m[..., :-1] - m[..., 1:]

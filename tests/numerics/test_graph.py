@@ -47,13 +47,13 @@ def test_connectivity_of_one_graph_and_of_batches(n):
     for edges in graphs:
         strong, weak = (connected_components(edges, connection=c)[0] == 1 for c in ("strong", "weak"))
         expected.append((strong, weak))
-    batch = jax.jit(jax.vmap(connectivity))
+    batch, single = jax.jit(jax.vmap(connectivity)), jax.jit(connectivity)
     for chosen in (range(len(graphs)), [7] * 3):
         reach, connected, linked = batch(np.stack([graphs[g] for g in chosen]))
         for place, g in enumerate(chosen):
             np.testing.assert_array_equal(reach[place], reachability(graphs[g]))
             assert (bool(connected[place]), bool(linked[place])) == expected[g], g
-    assert [tuple(map(bool, connectivity(g)[1:])) for g in graphs] == expected
+    assert [tuple(map(bool, single(g)[1:])) for g in graphs] == expected
 
 
 def test_levels_are_longest_chains():

@@ -58,12 +58,12 @@ def test_observed_site_is_the_likelihood_of_the_fits(name):
         stat = likelihood_argument(argument)
         likelihood: Likelihood = spec.likelihood_of(stat)
         n = spec.n_models(design)
+        observed = lambda p: spec.outcomes({"theta": p[:n], **spec.unpack(p[n:])}, design).log_prob(outcomes)
+        both = jax.jit(lambda p: (likelihood.log_prob(p, stat), observed(p)))
         rng = np.random.default_rng(1)
         for _ in range(3):
             theta, extra = rng.normal(size=n), rng.normal(size=likelihood.n_extra) ** 2 + 0.1
-            params = jnp.asarray(np.concatenate([theta, extra]))
-            wanted = likelihood.log_prob(params, stat)
-            got = spec.outcomes({"theta": params[:n], **spec.unpack(params[n:])}, design).log_prob(outcomes)
+            wanted, got = both(np.concatenate([theta, extra]))
             assert got.shape == np.shape(outcomes)[:1]
             assert float(jnp.sum(got)) == pytest.approx(float(wanted), rel=1e-12)
 
@@ -92,7 +92,8 @@ def test_samples_follow_the_log_probability(name):
             active = np.asarray(design["orders"]) > 0
             kinds = kinds[active[kinds.sum(axis=1).astype(int) - 1]]
         rows = [np.where(np.arange(len(outcomes))[:, None] == unit, kind, outcomes) for kind in kinds]
-        p = np.exp([float(distribution.log_prob(jnp.asarray(row))[unit]) for row in rows])
+        chance = jax.jit(lambda row: distribution.log_prob(row)[unit])
+        p = np.exp([float(chance(row)) for row in rows])
         assert p.sum() == pytest.approx(1, abs=1e-12)
         n_draws = 4000
         draws = np.asarray(distribution.sample(jax.random.key(0), (n_draws,)))[:, unit]
@@ -114,7 +115,7 @@ def test_numpyro_predictive_and_log_likelihood():
         sites = {k: v for k, v in prior.items() if k != "outcomes"}
         pointwise = log_likelihood(model, sites, design, outcomes)["outcomes"]
         spec = MODELS["rasch_2pl"]
-        own = jax.vmap(lambda v: spec.outcomes(v, design).log_prob(outcomes))(sites)
+        own = jax.jit(jax.vmap(lambda v: spec.outcomes(v, design).log_prob(outcomes)))(sites)
         np.testing.assert_allclose(pointwise, own, rtol=1e-12)
         again = Predictive(model, posterior_samples=sites)(jax.random.key(1), design)
         assert again["outcomes"].shape == (20, 4, 6)
