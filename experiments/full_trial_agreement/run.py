@@ -57,11 +57,20 @@ def fit(name: str, path: str) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     agreement = table.agreement()
     off = agreement.tau + np.where(np.eye(len(agreement.methods)) > 0, np.nan, 0)
+    told = [i for i, m in enumerate(agreement.methods) if chosen[m].published]
+    among = off[np.ix_(told, told)]
     return {
         "shape": data.shape,
         "seconds": round(seconds, 1),
         "tau_with_gold": agreement.tau_with_gold,
-        "mean_tau_with_others": dict(zip(agreement.methods, np.nanmean(off, axis=1).tolist(), strict=True)),
+        "mean_tau_with_others": {
+            m: float(row[np.isfinite(row)].mean()) if np.isfinite(row).any() else None
+            for m, row in zip(agreement.methods, off, strict=True)
+        },
+        "mean_tau_with_published": {
+            agreement.methods[i]: float(row[np.isfinite(row)].mean()) if np.isfinite(row).any() else None
+            for i, row in zip(told, among, strict=True)
+        },
         "identical": [group for group in agreement.groups if len(group) > 1],
         "not_ranked": {m: str(r.status) for m, r in table.results.items() if m not in agreement.methods},
         "not_run": table.skipped,
@@ -119,7 +128,11 @@ def report() -> None:
                 f"Against published table 17: {len(want & set(s['same']))} of {len(want)} also here; "
                 f"missing {', '.join(missing) or 'none'}; more {', '.join(extra) or 'none'}.\n"
             )
-        best = max(found[name]["mean_tau_with_others"].items(), key=lambda x: x[1])
+        if name in CONFIG["published_tail"]:
+            detail.append(tail_line(name, found[name]))
+        if name in CONFIG["published_consensus"]:
+            detail.append(consensus_lines(name, found[name]))
+        best = max(found[name]["mean_tau_with_others"].items(), key=lambda x: -1 if x[1] is None else x[1])
         own = found[name]["mean_tau_with_others"]["bayes"]
         detail.append(
             f"Consensus: bayes agrees with all others at {own:.4f} on average, the best ({best[0]}) at {best[1]:.4f}.\n"
@@ -132,6 +145,30 @@ def report() -> None:
             detail.append("Not run: " + "; ".join(f"{m}: {why}" for m, why in found[name]["not_run"].items()) + ".\n")
     (HERE / "table.md").write_text("# Agreement with Bayes@N on all trials\n\n" + "\n".join(lines + detail) + "\n")
     figure(found)
+
+
+def tail_line(name: str, one: dict[str, Any]) -> str:
+    """The published methods below 0.85 (table 11) beside ours."""
+    published = CONFIG["published_tail"][name]
+    pairs = [f"{m} {one['tau_with_gold'][m]:.3f} ({tau:.3f})" for m, tau in published.items()]
+    return f"Published tail, ours (published): {', '.join(pairs)}.\n"
+
+
+def consensus_lines(name: str, one: dict[str, Any]) -> str:
+    """The published consensus (tables 10 and 12 to 16): mean tau-b with the other published methods, ours beside it."""
+    published = json.loads((HERE.parent / "published" / "consensus.json").read_text())[name]
+    ours = one["mean_tau_with_published"]
+    shared = [m for m in published if ours.get(m) is not None]
+    x, y = np.array([[published[m][1], ours[m]] for m in shared]).T
+    worst = sorted(shared, key=lambda m: -abs(ours[m] - published[m][1]))[:5]
+    told = ", ".join(f"{m} {ours[m]:.3f} ({published[m][1]:.3f})" for m in worst)
+    rank = 1 + sum(v > ours["bayes"] + 1e-9 for v in ours.values() if v is not None)
+    want = CONFIG["published_consensus"][name]
+    return (
+        f"Consensus: {len(shared)} printed methods, correlation {np.corrcoef(x, y)[0, 1]:.2f}, rms difference "
+        f"{np.sqrt(np.mean((x - y) ** 2)):.3f}; furthest, ours (published): {told}. "
+        f"bayes: place {rank} at {ours['bayes']:.4f} (published {want[0]} at {want[1]:.4f}).\n"
+    )
 
 
 def figure(found: dict[str, Any]) -> None:

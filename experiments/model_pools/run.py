@@ -1,10 +1,10 @@
 """Pools of 5, 10 and 15 models, one trial a question: table 3 of arXiv 2603.10960, on the mimic.
 
 ``python -m experiments.model_pools.run [--pools B] [--method NAME ...] [--seconds T]`` adds the table to results.json
-beside this file. ``--profile`` times the other published methods instead, on pools of the largest size,
-and says what the whole table (72 methods, 1,000 pools of three sizes, 81 fits, five benchmarks) would take. Both go on
-where they stood; nothing new is begun after T seconds. figure.png shows the benchmarks and sizes that are there;
-``--seconds -1`` draws it and runs nothing.
+beside this file. ``--shares``: in which share of (fewer) pools each of more methods is best. ``--profile`` times the
+other published methods instead, on pools of the largest size, and says what the whole table (72 methods, 1,000 pools of
+three sizes, 81 fits, five benchmarks) would take. All go on where they stood; nothing new is begun after T seconds.
+figure.png shows the benchmarks and sizes that are there; ``--seconds -1`` draws it and runs nothing.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ def main() -> None:
     parser.add_argument("--benchmark", nargs="*", default=CONFIG["benchmarks"])
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--shares", action="store_true")
     args = parser.parse_args()
     until = time.monotonic() + args.seconds
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for part in profile(args, results, until) if args.profile else table(args, results, until):
+    work = profile if args.profile else shares if args.shares else table
+    for part in work(args, results, until):
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(part, flush=True)
     if args.profile:
@@ -56,7 +58,7 @@ def table(args: argparse.Namespace, results: dict, until: float) -> Iterator[str
     """Agreement in pools, one entry a benchmark and size; a string after each."""
     done = results.setdefault("table", {})
     for b in args.benchmark:
-        bench = mimic.benchmark(b, seed=CONFIG["seed"])
+        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
         for size in CONFIG["sizes"]:
             found = done.get(f"{b}, {size}", {})
             methods = [m for m in args.method or CONFIG["methods"] if m not in found]
@@ -73,6 +75,32 @@ def table(args: argparse.Namespace, results: dict, until: float) -> Iterator[str
             yield f"{b}, {size}: {told}, {spent:.0f} s"
 
 
+def shares(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
+    """Share of pools in which a method has the highest mean tau, ties for all, and how many share the highest mean."""
+    done, asked = results.setdefault("shares", {}), CONFIG["shares"]
+    for b in args.benchmark:
+        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
+        for size in CONFIG["sizes"]:
+            if f"{b}, {size}" in done or time.monotonic() > until:
+                continue
+            start = time.perf_counter()
+            options = {"n_replicates": asked["n_replicates"], "seed": CONFIG["seed"], "R0": bench.greedy[:, :, None]}
+            pools = model_pools(bench.R, asked["methods"], size=size, **options)
+            frame = pools.to_frame().set_index("method")
+            found: dict[str, Any] = {"seconds": round(time.perf_counter() - start, 1)}
+            for target in ("gold", "own"):
+                top = frame[target].max()
+                found[target] = {
+                    "best in a share of pools": pools.best(target),
+                    "highest mean": float(top),
+                    "methods with it": frame.index[frame[target] >= top - 1e-9].tolist(),
+                }
+            done[f"{b}, {size}"] = found
+            best = found["gold"]["best in a share of pools"]
+            told = ", ".join(f"{m} {best[m]:.2f}" for m in ("bayes", "bayes_greedy"))
+            yield f"{b}, {size}: best in a share of pools: {told}; {found['seconds']} s"
+
+
 def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
     """Seconds a pool of every published method, compiled and warm; a string after each."""
     done = results.setdefault("profile", {})
@@ -81,7 +109,7 @@ def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[s
     ]
     asked = CONFIG["profile"]
     for b in args.benchmark:
-        bench = mimic.benchmark(b, seed=CONFIG["seed"])
+        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
         found = done.setdefault(b, {})
         for m in args.method or published:
             if m in found or time.monotonic() > until:

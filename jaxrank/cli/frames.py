@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,19 @@ import numpy as np
 from jaxrank.errors import DataError
 
 
-def read_frame(path: Path, names: Mapping[str, str], ordered: Mapping[str, str], numbers: Mapping[str, str]) -> Any:
+def read_frame(
+    path: Path,
+    names: Mapping[str, str],
+    ordered: Mapping[str, str],
+    numbers: Mapping[str, str],
+    optional: Collection[str] = (),
+) -> Any:
     """The named columns of a csv, jsonl or parquet file, plain or packed, as a pandas frame.
 
     Each argument is {role: column}; the flag ``--role-column`` names another. **names** stay the text that they are
     ("NA" too); **ordered** columns are numbers where all their values are, so that 1024 comes after 256; **numbers**
-    are numbers, or words such as true and correct, and NaN where they are missing.
+    are numbers, or words such as true and correct, and NaN where they are missing; **optional** columns are such where
+    the file has them.
     Raises `DataError` with the row for empty names and for values that are not numbers.
     """
     import pandas as pd
@@ -38,15 +45,17 @@ def read_frame(path: Path, names: Mapping[str, str], ordered: Mapping[str, str],
                 f"{path}: no column {', '.join(repr(roles[role]) for role in absent)}; the columns are "
                 f"{listed(available)}. Name it with {flags}"
             )
-        return list(roles.values())
+        found.update((name, name) for name in optional if name in available and name not in roles.values())
+        return [*roles.values(), *found]
 
+    found: dict[str, str] = {}
     columns = read_columns(path, pick)
     frame = {}
-    for role, name in roles.items():
+    for role, name in {**roles, **found}.items():
         column = columns[name]
         if not len(column.codes):
             raise DataError(f"{path}: there are no rows")
-        if role in numbers:
+        if role in numbers or role in found:
             frame[name] = _numbers(path, name, column)[column.codes]
             continue
         check_names(column, name, f"{path}: ", row_number)

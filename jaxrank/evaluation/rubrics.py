@@ -21,7 +21,8 @@ from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.evaluation.estimates import Estimate
 from jaxrank.evaluation.metrics import bayes
 from jaxrank.evaluation.signals import Predicates, Signals
-from jaxrank.models.options import check_flag
+from jaxrank.evaluation.signals import calibrated as calibrated
+from jaxrank.models.options import check_flag, check_number
 
 Rule = Callable[[Predicates], Sequence[np.ndarray]]
 
@@ -33,7 +34,8 @@ class Schema:
     **labels**: names of the categories 1..C.  **rule**: from `Predicates` to C boolean arrays (L, M, N), one a
     category; an attempt belongs to the first that holds, and to 0 where none does.  **weights**: C + 1 numbers, that
     of category 0 first, or None where they are to be given.  **invalid**: which attempts are in category 0 before
-    anything else: "invalid", "repeated", or None.
+    anything else: "invalid", "repeated", or None.  **pooled**: whether thresholds are percentiles over all models, or
+    for each model from its own attempts, as the source of the eight schemes has them.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Schema:
     rule: Rule
     weights: tuple[float, ...] | None = None
     invalid: str | None = "invalid"
+    pooled: bool = True
 
     def __post_init__(self) -> None:
         if self.weights is not None and len(self.weights) != len(self.labels) + 1:
@@ -49,13 +52,15 @@ class Schema:
                 f"it needs {len(self.labels) + 1}, that of category 0 first"
             )
 
-    def categories(self, signals: Signals, pooled: bool = True) -> np.ndarray:
+    def categories(self, signals: Signals, pooled: bool | None = None, A_low: float = 0.3) -> np.ndarray:
         """int (L, M, N): the category of every attempt, -1 where a signal that the schema reads is missing.
 
-        Warns where an attempt has some of these signals and not others.
+        **pooled**: in place of the schema's own.  **A_low**: as in `Predicates`. Warns where an attempt has some of
+        these signals and not others.
         """
-        check_flag("pooled", pooled)
-        p = Predicates(signals, pooled)
+        check_flag("pooled", pooled, optional=True)
+        check_number("A_low", A_low, 0, 1)
+        p = Predicates(signals, self.pooled if pooled is None else pooled, A_low)
         out = np.zeros(signals.shape, int)
         invalid = getattr(p, self.invalid) if self.invalid else np.zeros(signals.shape, bool)
         chosen = self.rule(p)
@@ -89,13 +94,16 @@ def evaluate(
     schema: str | Schema,
     *,
     weights: Sequence[float] | None = None,
-    pooled: bool = True,
+    pooled: bool | None = None,
+    A_low: float = 0.3,
     level: float = 0.95,
     **options: Any,
 ) -> Estimate:
     """Bayes@N of the categories of a schema (a name of `SCHEMES` or `SCHEMATA`, or a `Schema`).
 
-    **weights** replace those of the schema. **pooled**: thresholds over the data set, or for each model from its own.
+    **weights** replace those of the schema. **pooled**: thresholds over the data set (True) or for each model from its
+    own attempts (False); None as the schema has it. **A_low**: the verifier's probability of "correct" below which
+    "verifier_calibrated" takes it for low; not published.
     **options**: R0 (categories), strength, method, n_draws, seed, dtype of `jaxrank.evaluation.bayes`.
     """
     schema = find(schema)
@@ -108,7 +116,7 @@ def evaluate(
         raise OptionError(
             f"weights has {len(w)} numbers; schema {schema.name!r} has the categories 0..{len(schema.labels)}"
         )
-    return bayes(schema.categories(signals, pooled), w=w, level=level, **options)
+    return bayes(schema.categories(signals, pooled, A_low), w=w, level=level, **options)
 
 
 def find(schema: str | Schema) -> Schema:
@@ -181,6 +189,12 @@ def _verdicts(p: Predicates) -> list[np.ndarray]:
     return [p.verdict == 2, p.verdict == 1, p.verdict == 0]
 
 
+def _verdicts_at_threshold(p: Predicates) -> list[np.ndarray]:
+    """Correct from A = 0.6 on; else what of B and C is larger."""
+    irrelevant = p["compass_C"] > p["compass_B"]
+    return [~p.A_high & irrelevant, ~p.A_high, p.A_high]
+
+
 def _conf_calibrated(p: Predicates) -> list[np.ndarray]:
     return [p.wrong & ~p.wrong_high_conf, p.wrong_high_conf, *p.correct_thirds]
 
@@ -213,7 +227,7 @@ _CALIBRATED = ("wrong, A high", "wrong, A not high", *(f"correct, A {v}" for v i
 _VERDICTS = ("irrelevant", "wrong by the verifier", "correct by the verifier")
 
 SCHEMES: dict[str, Schema] = {
-    s.name: s
+    s.name: dataclasses.replace(s, pooled=False)
     for s in (
         Schema("conservative", _CONFIDENT, _by_confidence, (0, -0.10, 0.05, 1)),
         Schema("efficiency_adjusted", _LENGTHS, _by_length, (0, 0.10, 0.07, 0.03, 1, 0.92, 0.85)),
@@ -243,7 +257,7 @@ SCHEMATA: dict[str, Schema] = {
         Schema("ood_robustness", _PROMPTS, _by_prompt),
         Schema("strict_compliance", ("wrong or unboxed", "correct, boxed"), _strict, (0, 0, 1)),
         Schema("conf_wrong_penalty", _CONFIDENT, _confident_errors),
-        Schema("verifier_only", _VERDICTS, _verdicts),
+        Schema("verifier_only", _VERDICTS, _verdicts_at_threshold),
         Schema("format_confidence", _COMPOSITE, _box_and_confidence),
         Schema("length_robust", ("wrong", "correct"), _results, (0, 0, 1)),
         Schema("verifier_prob", (*_CALIBRATED[:2], "correct, A not high", "correct, A high"), _verifier_probability),

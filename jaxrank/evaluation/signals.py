@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.errors import DataError
+from jaxrank.models.options import check_number, numbers
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,15 +85,34 @@ class Signals:
         return cls(**arrays), tuple(models.tolist()), tuple(questions.tolist())
 
 
+def calibrated(logits: Any, baseline: Any, temperature: float = 1.0) -> np.ndarray:
+    """A verifier's probabilities of its labels, softmax over the last axis of (logits - baseline) / temperature.
+
+    **logits**: (..., labels) of the task, such as those of A, B, C after "The answer is".  **baseline**: the same of a
+    prompt without content, broadcast, which takes out the verifier's preference for a label.  **temperature**: above 0.
+    Source: hariri2026dont, appendix F.1, after Zhao et al. (2021), "Calibrate before use".
+    """
+    check_number("temperature", temperature, above=0)
+    x, base = numbers("logits", logits), numbers("baseline", baseline)
+    if not x.ndim or base.shape[-1:] != x.shape[-1:]:
+        raise DataError(f"logits has shape {x.shape}, baseline {base.shape}; both end in the axis of the labels")
+    z = (x - base) / temperature
+    e = np.exp(z - z.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
 class Predicates:
     """Boolean arrays (L, M, N) about the attempts of ``signals``, each computed when asked for.
 
-    **pooled**: True takes thresholds over all attempts, False for each model from its own.
+    **pooled**: True takes thresholds over all attempts, False for each model from its own.  **A_low**: the verifier
+    holds an attempt for wrong below it; the sources name this predicate without a number, and 0.3 is a choice of this
+    library.
     """
 
-    def __init__(self, signals: Signals, pooled: bool = True) -> None:
+    def __init__(self, signals: Signals, pooled: bool = True, A_low: float = 0.3) -> None:
         self.signals = signals
         self.pooled = pooled
+        self.low = A_low
         self.read: set[str] = set()  # signals that were asked for so far
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -186,4 +206,4 @@ class Predicates:
 
     @property
     def A_low(self) -> np.ndarray:
-        return self["compass_A"] < 0.3
+        return self["compass_A"] < self.low

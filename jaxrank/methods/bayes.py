@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import OptionError
+from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import flag, number
 from jaxrank.models.ranker import Bounded, ChecksData, Entry, HasStandardErrors, MeanOfCells, NeedsPrior, Ranker
@@ -30,7 +31,8 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, Bounded, MeanOfCells, ChecksD
     **Scores** mu, or mu + Phi^-1(quantile) sigma, on the scale of the weights; not centred.
     **Fields** ``w``: weight of each category, by default its value (0 and 1 for binary outcomes).
     ``quantile``: in (0, 1), rank by this quantile of the normal approximation; default None, rank by the mean.
-    ``prior``: counts of earlier outcomes R0, (1 or L, M, C+1), set by ``with_prior``; default none (uniform prior).
+    ``prior``: counts of earlier outcomes R0, (1 or L, M, C+1), set by ``with_prior``; default none (uniform prior). One
+    that all models share changes no order where they have equal numbers of trials, and is warned about there.
     ``needs_R0``: True where a fit without R0 is a mistake (the identifier bayes_greedy).
     **Params** ``mean`` and ``sd``: mu and sigma.
     **Status** converged; undefined without R0 where ``needs_R0`` asks for it.
@@ -89,12 +91,24 @@ class Bayes(Ranker, NeedsPrior, HasStandardErrors, Bounded, MeanOfCells, ChecksD
                 "bayes_greedy ranks with earlier (greedy) outcomes as a prior and has none; "
                 "pass R0, ints (M, D) or (L, M, D), or use bayes"
             )
+        if self.prior is not None and self.quantile is None and np.shape(self.prior)[0] == 1 and _alike(data):
+            warnings.warn(
+                "R0 is shared by all models, which have equal numbers of trials on every question: it adds the same to "
+                "all scores and changes no rank; give R0 of each model, (L, M, D), to rank with it",
+                JaxrankWarning,
+                stacklevel=4,
+            )
         if self.w is not None:
             size = np.size(self.w)
             if size < data.n_categories:
                 raise OptionError(
                     f"w has {size} weights, but R has the {data.n_categories} categories 0..{data.n_categories - 1}"
                 )
+
+
+def _alike(data: Any) -> bool:
+    trials = getattr(data, "trials", None)
+    return trials is not None and len(trials) > 1 and bool(np.all(trials == trials[:1]))
 
 
 ENTRIES = (

@@ -228,6 +228,7 @@ def test_fit_reads_graded_scores(run: Run, tmp_path: Path) -> None:
     assert {row[1]: row[2] for row in table(out)[1:]} == {"a": "0.5000", "b": "0.0000"}
 
 
+@pytest.mark.filterwarnings("ignore:R0 is shared by all models")
 def test_fit_with_a_prior_file(run: Run, tmp_path: Path, results: Path) -> None:
     """Greedy outcomes shared by all models, (M, D), whatever the order of the questions in the file."""
     prior = tmp_path / "greedy.csv"

@@ -119,3 +119,23 @@ def test_judges_scales(tmp_path):
     run(*perfect, "--family-column", "own")
     alone = frame[(frame["judge"] == "y") & (frame["candidate"] == "a")]["score"].mean()
     assert pd.read_csv(out).set_index("candidate")["score"]["a"] == pytest.approx(alone, abs=4)
+
+
+def test_rubrics(tmp_path):
+    rng = np.random.default_rng(2)
+    index = pd.MultiIndex.from_product([["a", "b"], ["q", "r"], range(6)], names=["model", "question", "trial"])
+    right, bits = rng.integers(0, 2, len(index)), rng.random(len(index))
+    frame = pd.DataFrame({"is_correct": right, "completion_bpt": bits, "notes": "x"}, index=index).reset_index()
+    path, out = tmp_path / "attempts.csv", tmp_path / "table.json"
+    frame.to_csv(path, index=False)
+    run("rubrics", path, "--output", out)
+    rows = {row["model"]: row for row in json.loads(out.read_text())["rows"]}
+    signals, models, _ = ev.rubrics.Signals.from_frame(frame)
+    want = ev.rubrics.evaluate(signals, "conservative")
+    for i, name in enumerate(models):
+        assert rows[name]["mean"] == pytest.approx(float(want.mean[i]), abs=1e-6)
+        assert rows[name]["correct"] == pytest.approx(frame[frame.model == name].is_correct.mean())
+    run("rubrics", path, "--rubric", "conf_wrong_penalty", "--weights", "0,-1,0,1", "--by-model")
+    assert "no published weights" in run("rubrics", path, "--rubric", "conf_wrong_penalty", code=2)
+    assert "has_box" in run("rubrics", path, "--rubric", "format_aware", code=2)
+    assert "conservative" in run("rubrics", path, "--rubric", "vibes", code=2)

@@ -66,8 +66,8 @@ def test_one_name_means_one_thing_in_all_commands() -> None:
     having = {name: {command for command, _ in found} for name, found in told.items()}
     assert having["--output"] == set(PARAMETERS)
     assert having["--replicates"] == {"arise", "bootstrap", "converge", "report"}
-    assert having["--method"] == set(PARAMETERS) - {"arise", "check", "judges", "list"}
-    assert having["--level"] == having["--method"] - {"compare", "converge"} | {"arise", "judges"}
+    assert having["--method"] == set(PARAMETERS) - {"arise", "check", "judges", "list", "rubrics"}
+    assert having["--level"] == having["--method"] - {"compare", "converge"} | {"arise", "judges", "rubrics"}
 
 
 def test_every_option_explains_itself() -> None:

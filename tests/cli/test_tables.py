@@ -37,6 +37,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame(axes, columns=["judge", "candidate", "question"])
     frame["score"] = rng.integers(1, 3, len(frame))
     frame.to_csv(out / "judged.csv", index=False)
+    axes = [(m, q, t) for m in NAMES for q in range(4) for t in range(3)]
+    frame = pd.DataFrame(axes, columns=["model", "question", "trial"])
+    frame["is_correct"], frame["completion_bpt"] = rng.integers(0, 2, len(frame)), rng.random(len(frame))
+    frame.to_csv(out / "attempts.csv", index=False)
     return out
 
 
@@ -52,6 +56,7 @@ COMMANDS = {
     "judges": ["judged.csv", "--prior", "perfect", "--samples", "50"],
     "list": [],
     "posterior": ["trials.npz", "-m", "bayes", "--samples", "50"],
+    "rubrics": ["attempts.csv"],
 }
 
 

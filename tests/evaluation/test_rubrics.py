@@ -10,7 +10,7 @@ from jaxrank import evaluation as ev
 from jaxrank.errors import DataError, OptionError
 from jaxrank.evaluation import rubrics
 from jaxrank.evaluation.rubrics import SCHEMATA, SCHEMES, Schema, Signals
-from jaxrank.evaluation.signals import Predicates
+from jaxrank.evaluation.signals import Predicates, calibrated
 
 
 def signals(seed=0, shape=(4, 10, 6)):
@@ -62,6 +62,44 @@ def test_conservative_by_hand():
     estimate = rubrics.evaluate(s, "conservative", dtype="float64")
     by_hand = ev.bayes([[[1, 2, 2, 3, 0]]], w=(0, -0.1, 0.05, 1), dtype="float64")
     assert estimate.mean[0] == by_hand.mean[0]
+
+
+def test_published_thresholds_are_by_model_for_the_eight_and_over_all_for_the_twelve():
+    assert not any(s.pooled for s in SCHEMES.values()) and all(s.pooled for s in SCHEMATA.values())
+    s = signals()
+    for schema in (SCHEMES["efficiency_adjusted"], SCHEMATA["efficiency_adjusted"]):
+        np.testing.assert_array_equal(schema.categories(s), schema.categories(s, pooled=schema.pooled))
+    apart = SCHEMES["efficiency_adjusted"].categories(s) != SCHEMATA["efficiency_adjusted"].categories(s)
+    assert apart.any()
+
+
+def test_the_verifier_is_right_from_six_tenths_on_in_the_twelve():
+    """Half sure of "correct", the largest of the three, is not enough there."""
+    a, b, c = np.array([[0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.2, 0.3, 0.45]]).T.reshape(3, 1, 1, 3)
+    s = Signals(compass_A=a, compass_B=b, compass_C=c)
+    assert SCHEMATA["verifier_only"].categories(s).tolist() == [[[2, 3, 1]]]
+    assert SCHEMES["verifier_only"].categories(s).tolist() == [[[3, 3, 1]]]
+
+
+def test_the_low_threshold_is_an_argument():
+    s = Signals(is_correct=np.ones((1, 1, 3)), compass_A=[[[0.1, 0.35, 0.5]]])
+    assert SCHEMES["verifier_calibrated"].categories(s).tolist() == [[[3, 4, 4]]]
+    assert SCHEMES["verifier_calibrated"].categories(s, A_low=0.4).tolist() == [[[3, 3, 4]]]
+    assert rubrics.evaluate(s, "verifier_calibrated", A_low=0.4).mean < rubrics.evaluate(s, "verifier_calibrated").mean
+    with pytest.raises(OptionError, match="A_low"):
+        rubrics.evaluate(s, "verifier_calibrated", A_low=2)
+
+
+def test_calibrated_logits():
+    """A prompt without content that gets the same logits leaves nothing to choose; a temperature flattens."""
+    logits = np.array([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0]])
+    np.testing.assert_allclose(calibrated(logits, logits[0])[0], 1 / 3)
+    np.testing.assert_allclose(calibrated(logits, np.zeros(3), 2.0)[1], np.exp([0, 0, 1.5]) / (2 + np.exp(1.5)))
+    assert calibrated([1e4, 0.0], [0.0, 0.0]).tolist() == [1, 0]
+    with pytest.raises(DataError, match="labels"):
+        calibrated(logits, np.zeros(2))
+    with pytest.raises(OptionError, match="temperature"):
+        calibrated(logits, logits, 0)
 
 
 def test_thresholds_per_model_or_pooled():

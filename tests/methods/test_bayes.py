@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import jax
@@ -10,13 +11,15 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError, JaxrankWarning, OptionError
 from jaxrank.evaluation import metrics
 from jaxrank.evaluation.decisions import rank_with_intervals, ranking_confidence
 from jaxrank.methods.bayes import Bayes
 from jaxrank.numerics.status import Status
 from jaxrank.studies.fit import run
 from tests.oracles import golden, tensor_params
+
+pytestmark = pytest.mark.filterwarnings("ignore:R0 is shared by all models")  # scores are what is asked for
 
 
 def second(R):
@@ -73,6 +76,25 @@ def test_priors_shared_and_per_model():
         assert each.params["sd"][i] == pytest.approx(pooled.params["sd"][0], abs=1e-15)
     shared = jr.fit(R, "bayes", R0=R0[1], dtype="float64")
     assert shared.scores[1] == pytest.approx(each.scores[1], abs=1e-15)
+
+
+def test_a_prior_that_can_change_no_rank_is_warned_about():
+    rng = np.random.default_rng(6)
+    R, R0 = rng.integers(0, 2, (4, 5, 3)), rng.integers(0, 2, (4, 5, 2))
+    with pytest.warns(JaxrankWarning, match="changes no rank"):
+        shared = jr.fit(R, "bayes", R0=R0[0], dtype="float64")
+    np.testing.assert_array_equal(shared.ranks, jr.fit(R, "bayes", dtype="float64").ranks)
+    uneven = R.copy()
+    uneven[0, 0, 0] = -1  # one trial less: the prior weighs more in that cell
+    with warnings.catch_warnings(action="error"):
+        warnings.filterwarnings("ignore", "1 model")
+        for data, prior, options in (
+            (R, R0, {}),
+            (R, R0[0], {"quantile": 0.05}),
+            (uneven, R0[0], {}),
+            (R[:1], R0[0], {}),
+        ):
+            jr.fit(data, "bayes", R0=prior, **options)
 
 
 def test_missing_prior_outcomes_do_not_count():

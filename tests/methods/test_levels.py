@@ -16,6 +16,8 @@ from jaxrank.models.ranker import MeanOfCells
 from jaxrank.studies.fit import read_statistic
 from tests.problems import N_MODELS, N_QUESTIONS, N_TRIALS, graded, missing
 
+pytestmark = pytest.mark.filterwarnings("ignore:R0 is shared by all models")
+
 UNEVEN = np.array([0.0, 0.1, 1.0])
 MAPS = {"times 100": (100.0, 0.0), "a third, moved by 7": (1 / 3, 7.0)}
 ABSOLUTE = {"optimality_gap": "gamma", "performance_profile": "tau", "improvability": "high"}
