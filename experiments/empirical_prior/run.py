@@ -94,10 +94,9 @@ def main() -> None:
     for b, rows in results.items():
         mean = {k: np.mean([r[k] for r in rows]) for k in rows[0]}
         printed = PUBLISHED.get(b, (np.nan,) * 4)
-        row = f"{b:9s} {mean['tau_greedy_sampling']:7.3f} ({printed[1]:.3f}) {mean['bayes']:9.3f} ± {mean['bayes_sd']:.3f}"
-        row += (
-            f" {mean['bayes_greedy']:9.3f} ± {mean['bayes_greedy_sd']:.3f} {mean['change']:+8.3f} ({printed[2]:+.3f})"
-        )
+        row = f"{b:9s} {mean['tau_greedy_sampling']:7.3f} ({printed[1]:.3f})"
+        row += "".join(f" {mean[m]:9.3f} ± {mean[f'{m}_sd']:.3f}" for m in METHODS)
+        row += f" {mean['change']:+8.3f} ({printed[2]:+.3f})"
         print(f"{row} {mean['sd_reduction']:8.2f} ({printed[3]:.2f})")
     print(seconds, "s")
     plot(results, by_n)

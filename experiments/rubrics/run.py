@@ -42,7 +42,7 @@ def signals(R: np.ndarray, rng: np.random.Generator) -> Signals:
 
 
 def main() -> None:
-    bench = mimic.benchmark("Combined", match="totals")
+    bench = mimic.benchmark("Combined")
     R, greedy = bench.R[:11], bench.greedy[:11]
     s = signals(R, np.random.default_rng(0))
     gold = ev.bayes(R).mean

@@ -147,6 +147,7 @@ ENTRIES = (
         source="birnbaum1968",
         published=True,
         exempt={
+            "tripled": "the penalties weigh less beside more trials, and an ability may run off below the guessing",
             "leader": "without a prior no optimum is finite where one model leads on every question",
             "other_shapes": "without a prior one trial has no finite optimum, and two models end at the step limit",
         },

@@ -134,7 +134,7 @@ def test_rubrics(tmp_path):
     want = ev.rubrics.evaluate(signals, "conservative")
     for i, name in enumerate(models):
         assert rows[name]["mean"] == pytest.approx(float(want.mean[i]), abs=1e-6)
-        assert rows[name]["correct"] == pytest.approx(frame[frame.model == name].is_correct.mean())
+        assert rows[name]["share_3"] == pytest.approx(frame[frame.model == name].is_correct.mean())
     run("rubrics", path, "--rubric", "conf_wrong_penalty", "--weights", "0,-1,0,1", "--by-model")
     assert "no published weights" in run("rubrics", path, "--rubric", "conf_wrong_penalty", code=2)
     assert "has_box" in run("rubrics", path, "--rubric", "format_aware", code=2)

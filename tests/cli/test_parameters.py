@@ -150,13 +150,13 @@ def cases() -> list[tuple[str, str, str]]:
 
 
 def data_file(folder: Path) -> str:
-    """Trials that every command can read: the columns of arise and judges stand beside those of a model's trial."""
+    """Trials that every command can read: those of arise, judges and rubrics stand beside the trials."""
     path = folder / "file.csv"
-    rows = ["model,question,trial,score,level,correct,tokens,judge,candidate"]
+    rows = ["model,question,trial,score,level,correct,tokens,judge,candidate,is_correct,completion_bpt"]
     rng = np.random.default_rng(0)
     for m, q, t in itertools.product(("a", "b", "c"), range(2), range(4)):
         score = int(rng.random() < (0.8 - 0.3 * "abc".index(m)))
-        rows.append(f"{m},q{q},{t},{score},{t % 2},{score},{100 + t},j{t},{m}")
+        rows.append(f"{m},q{q},{t},{score},{t % 2},{score},{100 + t},j{t},{m},{score},0.{t + 1}")
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return path.name
 

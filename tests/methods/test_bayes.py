@@ -92,7 +92,6 @@ def test_a_prior_that_can_change_no_rank_is_warned_about():
             (R, R0, {}),
             (R, R0[0], {"quantile": 0.05}),
             (uneven, R0[0], {}),
-            (R[:1], R0[0], {}),
         ):
             jr.fit(data, "bayes", R0=prior, **options)
 

@@ -71,10 +71,12 @@ def rubrics(
         "lower": found.lower[order],
         "upper": found.upper[order],
         **{
-            label: ((categories == c).sum(axis=(1, 2)) / np.maximum(seen, 1))[order]
-            for c, label in enumerate(("invalid", *schema.labels))
+            f"share_{c}": ((categories == c).sum(axis=(1, 2)) / np.maximum(seen, 1))[order]
+            for c in range(len(schema.labels) + 1)
         },
     }
+    named = ", ".join(f"{c} {label}" for c, label in enumerate(("invalid", *schema.labels)))
+    say(f"note: share_0, ... are the shares of the categories {named}")
     Table(table, f"{schema.name}, {100 * level:g} % intervals", Bars("mean", "lower", "upper")).emit(output)
 
 
