@@ -201,6 +201,23 @@ class Rankings(Counted):
         count, open_end = np.concatenate([self.count, other.count]), np.concatenate([self.open_end, other.open_end])
         return self._made(table, count, open_end, models, joined_notes(self, other))
 
+    def to_frame(self) -> Any:
+        """One row for each model that an order lists (pandas): ``order``, ``model``, ``place``, the ``count`` of the
+        order, and ``open_end``, True where the model stands in the last place of models in an unknown order.
+
+        >>> import jaxrank as jr
+        >>> jr.Rankings([["ada", "bob"], ["bob"]]).to_frame()["place"].tolist()
+        [1, 2, 1]
+        """
+        import pandas as pd
+
+        order, i = np.nonzero(self.places)
+        place = self.places[order, i]
+        last = self.open_end[order] & (place == self.places.max(axis=1)[order])
+        model = np.array(self.models, object)[i]
+        own = {"order": order, "model": model, "place": place, "count": self.count[order], "open_end": last}
+        return pd.DataFrame(own)
+
     @property
     def wins(self) -> np.ndarray:
         """float64 (L, L): in how many orders i stands above j."""

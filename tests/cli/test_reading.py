@@ -177,9 +177,35 @@ def test_check_of_bundled_and_of_clean_data(run: Run, tmp_path: Path) -> None:
     rows = [f"m{i},q{m},{R[i, m, 0]}" for i in range(3) for m in range(6)]
     path = tmp_path / "r.csv"
     path.write_text("\n".join(["model,question,score", *rows]))
-    lines = run("check", path)[1].splitlines()
+    lines = [line for line in run("check", path)[1].splitlines() if not line.startswith("  ")]
     found = diagnose(R).findings
     assert [line.split()[0] for line in lines[2:]] == [f.severity for f in found]
+
+
+def test_check_says_how_the_file_was_read_and_convert_keeps_it(run: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "r.csv", tmp_path / "r.parquet"
+    path.write_text("method,dataset,weight,metric_error\na,x,2,0.1\na,y,1,0.5\nb,x,2,0.2\nb,y,1,0.25\n")
+    code, text, err = run("check", path)
+    assert code == 0
+    for said in (
+        "models: 2: a, b",
+        "questions: 2: x, y",
+        "1 trial",
+        "weights: 1 to 2",
+        "lower is better for all questions",
+    ):
+        assert said in text
+    assert "lower is better for 'metric_error'" in err
+    assert "--higher-is-better says otherwise" in err
+    assert run("convert", path, out)[0] == 0
+    assert run("check", out)[1] == text
+    assert "columns: voter" in run("check", *_battles(tmp_path))[1]
+
+
+def _battles(folder: Path) -> list[Path]:
+    path = folder / "b.csv"
+    path.write_text("home,away,fthg,ftag,voter\nx,y,2,1,u\ny,x,0,0,v\n")
+    return [path]
 
 
 def test_check_of_a_cut_file(run: Run, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ def check(
     columns = found.to_dict()
     shown = {name: columns[name] for name in ("severity", "finding", "says", "means")}
     print(visible(repr(data)))
+    for what, says in reading(data).items():
+        print(visible(f"  {what}: {says}"))
     if found.findings:
         Table(shown).show()
     else:
@@ -39,6 +41,28 @@ def check(
         Table(columns).save(output)
     if strict and found.problems:
         raise typer.Exit(1)
+
+
+def reading(data: Any) -> dict[str, str]:
+    """What was read, in words: one entry a line."""
+    many = lambda names: ", ".join(map(str, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    said = {"models": f"{len(data.models)}: {many(data.models)}"}
+    if data.questions:
+        said["questions"] = f"{len(data.questions)}: {many(data.questions)}"
+        said["trials"] = data.size.rpartition("questions, ")[2]
+    columns = dict(getattr(data, "question_columns", {}))
+    if "group" in columns:
+        groups = list(dict.fromkeys(columns["group"].tolist()))
+        said["groups"] = f"{len(groups)}: {many(groups)}"
+    if "weight" in columns:
+        said["weights"] = f"{columns['weight'].min():g} to {columns['weight'].max():g}"
+    if data.questions:
+        turned = [q for q, up in zip(data.questions, columns.get("higher_is_better", ()), strict=False) if not up]
+        all_of = " all questions" if len(turned) == len(data.questions) else f" {len(turned)}: {many(turned)}"
+        said["direction"] = f"lower is better for{all_of}" if turned else "higher is better"
+    if further := list(getattr(data, "columns", {})):
+        said["columns"] = many(further)
+    return said
 
 
 COMMANDS = (check,)

@@ -19,6 +19,7 @@ from jaxrank.data.readers import (
     mmlu_pro,
     openai_evals,
     opencompass,
+    own,
     pairs,
     preflib,
     py_irt,
@@ -30,6 +31,7 @@ from jaxrank.data.readers.logs import Format
 from jaxrank.data.readers.source import Source
 
 FORMATS: tuple[Format, ...] = (
+    own.FORMAT,
     lm_eval.FORMAT,
     inspect_log.FORMAT,
     openai_evals.FORMAT,
