@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import jaxrank
+from jaxrank.data.readers.formats import FORMATS
+from jaxrank.data.readers.shapes import SHAPES
 from jaxrank.methods.catalogue import entries
 from jaxrank.models.ranker import Entry
 
@@ -31,6 +33,31 @@ def write(folder: Path) -> None:
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+FORMATS_BEGIN, FORMATS_END = "<!-- formats: written by docs/pages.py -->", "<!-- end of formats -->"
+
+
+def formats() -> str:
+    """The tables of docs/tools/formats.md: what `read` understands, and the formats of tools by name."""
+    rows = ["| table | its first lines | read as | said with |", "| --- | --- | --- | --- |"]
+    for shape in SHAPES:
+        lines = "<br>".join(f"`{line}`" for line in shape.text.splitlines()[:2])
+        rows.append(f"| {shape.what} | {lines} | {shape.reads} | {f'`{shape.options}`' if shape.options else ''} |")
+    tools = ["| `--file-format` | files | trials | options |", "| --- | --- | --- | --- |"]
+    tools += [f"| `{f.name}` | {f.files} | {f.trials} | {f.options} |" for f in FORMATS]
+    return "\n".join([*rows, "", *tools])
+
+
+def refresh_formats(page: Path) -> bool:
+    """Write the tables between the marks of the page; whether anything changed."""
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(FORMATS_BEGIN)
+    after = rest.split(FORMATS_END)[1]
+    new = f"{before}{FORMATS_BEGIN}\n\n{formats()}\n\n{FORMATS_END}{after}"
+    if new != text:
+        page.write_text(new, encoding="utf-8")
+    return new != text
 
 
 def catalogue() -> str:

@@ -28,7 +28,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("generated", "logs"))]
 QUICK = {
     *("README.md", "new_method.md"),
-    *("tools/lm_eval.md", "tools/inspect.md", "tools/formats.md"),
+    *("tools/lm_eval.md", "tools/inspect.md", "tools/formats.md", "tools/table.md"),
 }
 """Pages whose code runs in the quick suite; that of the others is marked slow."""
 KINDS = {"python", "bash", "yaml", "{eval-rst}", "{toctree}", "{image}"}
@@ -256,3 +256,10 @@ def test_figures_keep_the_colours_that_were_drawn(tmp_path: Path) -> None:
     gallery.shrink(tmp_path / "x.png")
     stored = np.asarray(Image.open(tmp_path / "x.png").convert("RGB"))
     np.testing.assert_array_equal(stored[50:], drawn[50:])
+
+
+def test_the_page_of_formats_is_what_the_readers_say(written, tmp_path):
+    """`refresh_formats` of docs/pages.py writes it anew."""
+    page = tmp_path / "formats.md"
+    page.write_text((DOCS / "tools" / "formats.md").read_text(encoding="utf-8"), encoding="utf-8")
+    assert not written.refresh_formats(page)

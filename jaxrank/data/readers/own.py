@@ -142,8 +142,8 @@ def _read(source: Source) -> Data:
         extra = {
             n.removeprefix("column "): _column(table.column(n)) for n in table.column_names if n.startswith("column ")
         }
-        names = [codes("model_a"), codes("model_b")]
-        return Comparisons(*names, column("outcome"), column("count"), models, columns=extra, notes=notes)
+        a, b = codes("model_a"), codes("model_b")
+        return Comparisons(a, b, column("outcome"), column("count"), models, columns=extra, notes=notes)
     if head["form"] == "rankings":
         places = np.zeros((head["orders"], len(models)), np.int16)
         count, open_end = np.ones(len(places)), np.zeros(len(places), bool)
