@@ -9,6 +9,7 @@ from jaxrank.data.readers import from_frame, read
 from jaxrank.data.responses import Responses
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from jaxrank.evaluation import judges, scaling
+from jaxrank.evaluation.table_tests import CriticalDifference, FriedmanTest, critical_difference, friedman
 from jaxrank.methods.catalogue import catalogue, entries
 from jaxrank.models import priors
 from jaxrank.models.fit import Fit
@@ -42,9 +43,11 @@ __all__ = [
     "Agreement",
     "Comparisons",
     "Convergence",
+    "CriticalDifference",
     "Diagnosis",
     "Fit",
     "FitTable",
+    "FriedmanTest",
     "Interval",
     "JaxrankError",
     "JaxrankWarning",
@@ -63,6 +66,7 @@ __all__ = [
     "catalogue",
     "concat",
     "convergence",
+    "critical_difference",
     "datasets",
     "diagnose",
     "entries",
@@ -70,6 +74,7 @@ __all__ = [
     "evaluation",
     "fit",
     "fit_all",
+    "friedman",
     "from_frame",
     "judges",
     "kendall_tau",

@@ -12,6 +12,7 @@ from jaxrank.evaluation.decisions import (
 )
 from jaxrank.evaluation.estimates import Estimate
 from jaxrank.evaluation.metrics import avg, bayes, clustered_error, g_pass_at_k_tau, mg_pass_at_k, pass_at_k, pass_hat_k
+from jaxrank.evaluation.table_tests import probability_of_improvement
 
 __all__ = [
     "Estimate",
@@ -24,6 +25,7 @@ __all__ = [
     "next_trials",
     "pass_at_k",
     "pass_hat_k",
+    "probability_of_improvement",
     "rank_with_intervals",
     "ranking_confidence",
     "rubrics",
