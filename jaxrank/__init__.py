@@ -19,6 +19,7 @@ from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_ove
 from jaxrank.numerics.separation import Superiority
 from jaxrank.numerics.status import Status
 from jaxrank.reports import report
+from jaxrank.resampling.clusters import clusters
 from jaxrank.results import plots
 from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.convergence import Convergence
@@ -64,6 +65,7 @@ __all__ = [
     "agreement",
     "bootstrap",
     "catalogue",
+    "clusters",
     "concat",
     "convergence",
     "critical_difference",

@@ -18,6 +18,7 @@ from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import ByQuestion, Method, NeedsPrior, Ranker, StartsNear, statistic_of
 from jaxrank.numerics.precision import precision
+from jaxrank.resampling.clusters import FEW, Clusters
 from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
@@ -83,7 +84,8 @@ def bootstrap(
     of which these are a sample (it holds for these questions too, where it is conservative). "independent": these very
     questions, whose trials could have come out otherwise; it needs two trials in a cell. Of one question trials are
     drawn, of battles and ordered lists these. The schemes: "trials", "trials_per_question", "independent", "questions",
-    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", or a `jaxrank.resampling.Scheme`.
+    "questions_and_trials", "bayesian", "bayesian(questions)", "subsample(n)", `jaxrank.clusters` of questions, or a
+    `jaxrank.resampling.Scheme`.
     **seed**: integer or JAX key. Replicate b depends on the seed and b alone: it is the same for every method, chunk
     size, and number of devices and hosts.
     **keep**: "scores" keeps all scores; "summary" keeps counts only, so that memory does not grow with B.
@@ -107,6 +109,8 @@ def bootstrap(
     check_flag("progress", progress, optional=True)
     data = as_data(data)
     scheme = as_scheme(default_scheme(data) if scheme is None else scheme)
+    if isinstance(scheme, Clusters):
+        scheme = _bound(scheme, data)
     if isinstance(scheme, Models):
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
     method = default_method(data, R0) if method is None else method
@@ -184,6 +188,18 @@ def whole_fit(data: Data, ranker: Ranker, name: str, pairing: str, key: jax.Arra
     stat = read_statistic(ranker, data, pairing)
     raw = run(ranker, stat, key if ranker.stochastic else None)
     return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat, key)
+
+
+def _bound(scheme: Clusters, data: Data) -> Clusters:
+    """The scheme with the clusters of these data; a warning where they are few."""
+    bound = scheme.bound(data)
+    if min(bound.sizes) < FEW:
+        warnings.warn(
+            f"scheme {scheme}: there are {min(bound.sizes)} clusters; fewer than {FEW} make intervals too short",
+            JaxrankWarning,
+            stacklevel=3,
+        )
+    return bound
 
 
 def _digits(ranker: Ranker, data: Data, dtype: str | None) -> str | None:
