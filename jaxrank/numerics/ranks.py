@@ -73,10 +73,10 @@ def as_scores(values: Any, name: str = "scores") -> Array:
     try:
         if known is None:
             s = jnp.asarray(values)
+        elif known.dtype.kind not in "biuf":
+            raise TypeError(known.dtype)
         else:  # `jnp.asarray` would compile a program for the shape
-            whole = known.dtype.kind in "biu"
-            known = known.astype(jnp.zeros(()).dtype) if whole else known
-            s = jax.device_put(known if known.dtype.kind == "f" else None)
+            s = jax.device_put(known if known.dtype.kind == "f" else known.astype(jnp.zeros(()).dtype))
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"{name} must be numbers, one for each model") from None
     if s.ndim == 0 or s.shape[-1] == 0 or jnp.issubdtype(s.dtype, jnp.complexfloating):
