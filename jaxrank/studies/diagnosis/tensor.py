@@ -10,7 +10,8 @@ from jaxrank.studies.diagnosis.finding import CAUTION, JOINT_ML, NOTE, PROBLEM, 
 
 
 def findings_of_responses(data: Responses) -> list[Finding | None]:
-    """All checks of a response tensor; None where a check has nothing to say."""
+    """All checks of a response tensor; None where a check has nothing to say. Real scores have no successes and no
+    categories: checks of these are left out."""
     checks = (
         _coverage,
         _unequal_trials,
@@ -22,7 +23,8 @@ def findings_of_responses(data: Responses) -> list[Finding | None]:
         _twins,
         _order_of_trials,
     )
-    return [check(data) for check in checks]
+    of_outcomes = (_categories, _extreme_questions, _extreme_models, _twins, _order_of_trials)
+    return [check(data) for check in checks if data.kind != "real" or check not in of_outcomes]
 
 
 def _coverage(data: Responses) -> Finding | None:
