@@ -3,8 +3,8 @@
 The paper's claims, from its abstract: binary scores are safe, with more levels intervals that take judges at their word
 fail, and modelling the judges covers more. Two judges, five candidates with Dirichlet(1, ..., 1) levels; judges are
 drawn from the published ladder ("ladder_weak", "ladder_moderate"), so that rows are stochastically ordered. Methods:
-means under a bootstrap, prediction-powered means with 5 and 10 % random labels, and the posterior of counts and of
-scores under the generating prior and one that trusts too much, all with the same intervals of ranks.
+means under a bootstrap, prediction-powered means with 5 and 10 % random labels, and, at Q = 1,000 and weak judges, the
+posterior of counts under the generating prior and under one that trusts too much; the same intervals of ranks for all.
 ``python -m experiments.judges.coverage`` writes coverage.json beside this file.
 """
 
@@ -28,8 +28,8 @@ from jaxrank.numerics.precision import precision
 PATH = Path(__file__).parent / "coverage.json"
 LEVELS, QUESTIONS = (2, 3, 5), (100, 1000, 5000)
 JUDGES = ("ladder_weak", "ladder_moderate")
-N_SETS, N_POSTERIOR, N_CANDIDATES, N_JUDGES = 60, 20, 5, 2
-DRAWS = 400
+N_SETS, N_POSTERIOR, N_CANDIDATES, N_JUDGES = 60, 12, 5, 2
+DRAWS = 250
 
 
 def matrices(name: str, m: int, n: int, seed: int) -> np.ndarray:
@@ -80,7 +80,7 @@ def add(rows: dict, how: str, found: judges.CandidateDraws, ranks: np.ndarray) -
 
 
 def main() -> None:
-    begin, out = time.monotonic(), {}
+    begin, out, kept = time.monotonic(), {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)
         for m, q, name in itertools.product(LEVELS, QUESTIONS, JUDGES):
@@ -94,11 +94,15 @@ def main() -> None:
                     gold = judges.label_share(truth, share, s)
                     found = judges.prediction_powered_draws(scores, gold, n_samples=400, seed=s)
                     add(rows, f"prediction-powered, {share:.0%} labels", found, ranks)
-            if q <= 1000:
+            kept[m, q, name] = sets
+            print(m, q, name, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
+        for m in LEVELS:
+            q, name = 1000, "ladder_weak"
+            rows, sets = out[f"M = {m}, Q = {q}, {name} judges"], kept[m, q, name]
+            for prior in (name, "strong"):
                 counts = np.stack([judges.level_counts(scores, m) for scores, _, _ in sets[:N_POSTERIOR]])
-                for prior in dict.fromkeys((name, "strong")):
-                    for found, (_, _, ranks) in zip(posteriors(counts, prior), sets, strict=False):
-                        add(rows, f"counts, {prior}", found, ranks)
+                for found, (_, _, ranks) in zip(posteriors(counts, prior), sets, strict=False):
+                    add(rows, f"counts, {prior}", found, ranks)
             print(m, q, name, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
             out["seconds"] = round(time.monotonic() - begin)
             PATH.write_text(json.dumps(out, indent=1) + "\n")

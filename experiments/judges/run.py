@@ -1,18 +1,14 @@
-"""Judges: identifiability, coverage of rank intervals by simulation, SummEval and JudgeBench.
+"""Judges: identifiability, SummEval and JudgeBench.
 
-``python -m experiments.judges.run [--samples S] [--coverage SETS] [--seconds T]`` adds to results.json
-beside this file.
+``python -m experiments.judges.run [--samples S]`` adds to results.json beside this file.
 SummEval (9 LLM judges, 12 systems, 100 articles; the mean of 3 experts is the gold order) and JudgeBench are read from
-the shared data beside the repository. The coverage study runs NUTS on many data sets; it stops after ``--seconds`` and
-goes on from there when called again.
+the shared data beside the repository.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
-import time
 import warnings
 from pathlib import Path
 
@@ -25,9 +21,7 @@ from jaxrank.numerics.ranks import rank_scores
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "shared" / "data"
 PATH = HERE / "results.json"
-COVERAGE = "coverage of 95 % rank intervals"
-COVERAGE_PRIORS = ("perfect", "weak", "moderate", "strong")
-SUMMEVAL_PRIORS = ("perfect", "weak", "moderate", "strong")
+SUMMEVAL_PRIORS = ("perfect", "ladder_weak", "ladder_moderate", "ladder_strong")
 
 
 def opposite_orders() -> dict:
@@ -47,7 +41,7 @@ def summeval() -> dict:
     for dim, scores, expert, gold in summeval_data():
         tau = lambda s, expert=expert: float(kendall_tau(np.asarray(s, float), expert))
         single = [tau(s) for s in judging.each_judge(scores)]
-        labelled = np.where(np.arange(100) < 20, gold, -1)
+        labelled = judging.label_share(gold, 0.2)
         out[dim] = {
             "plain mean": tau(judging.plug_in_scores(scores)),
             "majority": tau(judging.majority_scores(scores)),
@@ -63,11 +57,11 @@ def summeval_posterior(n_samples: int, known: dict) -> dict:
     out = dict(known)
     for dim, scores, expert, gold in summeval_data():
         truth = np.asarray(rank_scores(expert))
-        labelled = np.where(np.arange(100) < 20, gold, -1)
+        labelled = judging.label_share(gold, 0.2)
         rows = dict(out.get(dim, {}))
         for name, prior, labels in (
             *((p, p, None) for p in SUMMEVAL_PRIORS),
-            ("moderate, 20 labels", "moderate", labelled),
+            ("moderate, 20 labels", "ladder_moderate", labelled),
         ):
             if name in rows:
                 continue
@@ -130,42 +124,6 @@ def judgebench() -> dict:
     return {str(j): float((both[i] > against[i]).mean()) for i, j in enumerate(data["judges"])}
 
 
-def coverage(n_sets: int, n_samples: int, until: float) -> dict:
-    """Share of true ranks inside 95 % rank intervals, and how many ranks an interval holds.
-
-    Two judges, five candidates, 100 questions; judges are ``sharp`` times the identity and the rest a random monotone
-    matrix, candidates are Dirichlet(2, ..., 2). "plain bootstrap" and "perfect" are free of judge uncertainty.
-    """
-    out = load().get(COVERAGE, {})
-    cases = [(m, q) for m in (2, 3) for q in (("weak", 0.3), ("strong", 0.8))]
-    for s, (m, (name, sharp)) in itertools.product(range(n_sets), cases):
-        rows = out.setdefault(f"M = {m}, {name} judges", {"data sets": 0, "inside": {}, "ranks in an interval": {}})
-        if s < rows["data sets"] or time.monotonic() > until:
-            continue
-        rng = np.random.default_rng([m, int(10 * sharp), s])
-        base = np.sort(rng.dirichlet(np.ones(m), (2, m)), axis=1)
-        theta = sharp * np.eye(m) + (1 - sharp) * base / base.sum(-1, keepdims=True)
-        pi = rng.dirichlet(np.full(m, 2.0), 5)
-        draw = lambda p, rng=rng: (rng.random(p.shape[:-1])[..., None] > np.cumsum(p, -1)[..., :-1]).sum(-1)
-        t = draw(np.broadcast_to(pi[:, None], (5, 100, m)))
-        scores = np.stack([draw(x[t]) for x in theta])
-        value = pi @ np.arange(m)
-        truth = 1 + (value[None] > value[:, None]).sum(1)
-        intervals = {"plain bootstrap": bootstrap_ranks(scores, rng)}
-        for prior in COVERAGE_PRIORS:
-            found = judging.infer(
-                scores, prior=prior, n_levels=m, n_samples=n_samples, n_warmup=n_samples, n_chains=2, seed=s
-            )
-            intervals[prior] = np.asarray(found.rank_intervals())
-        for how, interval in intervals.items():
-            for key, new in (("inside", share_inside(interval, truth)), ("ranks in an interval", width(interval))):
-                rows[key][how] = (rows[key].get(how, 0.0) * s + new) / (s + 1)
-        rows["data sets"] = s + 1
-        save(COVERAGE, out)
-    print(json.dumps(out), flush=True)
-    return out
-
-
 def load() -> dict:
     return json.loads(PATH.read_text()) if PATH.exists() else {}
 
@@ -176,11 +134,8 @@ def save(key: str, value: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--coverage", type=int, default=0, help="data sets of the coverage study; 0 leaves it out")
     parser.add_argument("--samples", type=int, default=0, help="draws a chain for SummEval; 0 leaves the posterior out")
-    parser.add_argument("--seconds", type=float, default=1e9, help="stop the coverage study after this time")
     args = parser.parse_args()
-    until = time.monotonic() + args.seconds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # R-hat stands in the results
         save("opposite orders of equal likelihood", opposite_orders())
@@ -188,8 +143,6 @@ def main() -> None:
         save("SummEval, tau-b with the experts", summeval())
         if args.samples:
             summeval_posterior(args.samples, load().get("SummEval, posterior ranks", {}))
-        if args.coverage:
-            coverage(args.coverage, 500, until)
 
 
 if __name__ == "__main__":

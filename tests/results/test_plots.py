@@ -46,6 +46,18 @@ def data() -> jr.Responses:
     return jr.Responses(R, NAMES)
 
 
+def scaled() -> Any:
+    rng = np.random.default_rng(3)
+    y = (rng.random((2, 10, 3, 2)) < 0.5).astype(float)
+    t = np.broadcast_to(100 * 2.0 ** np.arange(3)[:, None], y.shape)
+    return jr.scaling.evaluate_scaling(y, t, models=NAMES[:2], n_replicates=20, n_exchanges=2)
+
+
+def judged() -> Any:
+    scores = np.random.default_rng(4).integers(0, 3, (2, 3, 20))
+    return jr.judges.infer(scores, prior="perfect", n_samples=50)
+
+
 @pytest.fixture(scope="module")
 def sources(data: jr.Responses) -> dict[str, Any]:
     rng = np.random.default_rng(2)
@@ -56,6 +68,9 @@ def sources(data: jr.Responses) -> dict[str, Any]:
         "Convergence": jr.convergence(data, ["bayes", "avg"], n_replicates=60),
         "Posterior": jr.Posterior({"theta": theta}, tuple(NAMES), "bradley_terry", "nuts"),
         "FitTable": jr.fit_all(data, ["bayes", "avg", "borda"]),
+        "Scaling": scaled(),
+        "Judges": judged(),
+        "Sensitivity": {"weak": judged(), "perfect": judged()},
     }
 
 
@@ -192,6 +207,10 @@ ARGUMENTS = {
     "pass_curves": ("Result", ("data", "models", "level", "max_k")),
     "response_matrix": ("Result", ("source",)),
     "win_matrix": ("Result", ("source", "show")),
+    "scaling_curves": ("Scaling", ("source",)),
+    "scaling_parts": ("Scaling", ("source", "level")),
+    "judge_triangle": ("Judges", ("source",)),
+    "judge_ranks": ("Sensitivity", ("source", "level")),
 }
 
 
@@ -232,3 +251,14 @@ def test_options_that_a_plot_does_not_have_are_named(sources: dict[str, Any]) ->
         if value is not None:
             with pytest.raises(jr.errors.OptionError, match="has the plots"):
                 sources["Result"].plot(value)
+
+
+@pytest.mark.parametrize("name", ["scaling_curves", "scaling_parts", "judge_triangle", "judge_ranks"])
+def test_plots_of_scaling_and_judges(sources: dict[str, Any], name: str) -> None:
+    figure = Figure()
+    ax, frame = getattr(jr.plots, name)(sources[ARGUMENTS[name][0]], figure, return_data=True)
+    assert isinstance(ax, Axes) and ax.figure is figure and ax.get_title(loc="left")
+    if name == "scaling_parts":
+        np.testing.assert_allclose(frame["gains"] + frame["losses"], frame["arise"], rtol=1e-5)
+    if name == "judge_triangle":
+        np.testing.assert_allclose(frame[["p0", "p1", "p2"]].sum(axis=1), 1)

@@ -19,10 +19,12 @@ from jaxrank.results.plots.chains import chain_ranks, effective_size, trace
 from jaxrank.results.plots.convergence_at_n import convergence
 from jaxrank.results.plots.hodge_parts import hodge
 from jaxrank.results.plots.items import item_curves
+from jaxrank.results.plots.judge_simplex import judge_ranks, judge_triangle
 from jaxrank.results.plots.pass_by_k import pass_curves
 from jaxrank.results.plots.rank_shares import rank_distribution
 from jaxrank.results.plots.ranking_chart import leaderboard
 from jaxrank.results.plots.responses import response_matrix
+from jaxrank.results.plots.scaling_levels import scaling_curves, scaling_parts
 from jaxrank.results.plots.superiority_matrix import superiority
 from jaxrank.results.plots.tau_by_n import tau_curve
 from jaxrank.results.plots.tier_lines import tiers
@@ -39,10 +41,14 @@ __all__ = [
     "effective_size",
     "hodge",
     "item_curves",
+    "judge_ranks",
+    "judge_triangle",
     "leaderboard",
     "pass_curves",
     "rank_distribution",
     "response_matrix",
+    "scaling_curves",
+    "scaling_parts",
     "superiority",
     "tau_curve",
     "tiers",
