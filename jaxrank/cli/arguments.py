@@ -44,6 +44,9 @@ Settings = Annotated[
     list[str],
     typer.Option("--set", "-s", metavar="NAME=VALUE", help="Option of the method, such as k=4; may be repeated."),
 ]
+IncludePartial = Annotated[
+    bool, typer.Option("--include-partial", help="Rank models with results on under half of the questions too.")
+]
 PriorFile = Annotated[
     Path | None,
     typer.Option("--prior-file", metavar="R0", help="Earlier outcomes that serve as a prior, in any format of FILE."),

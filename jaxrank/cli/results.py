@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 import jaxrank as jr
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Bars, Table
@@ -17,23 +19,46 @@ def fit_quietly(data: Any, method: str, **options: Any) -> Any:
         return jr.fit(data, method, dtype="float64", **options)
 
 
-def result_table(result: Any, level: float, rule: str = "competition") -> Table:
-    """A ranking as a table, best model first, with intervals at ``level`` where the method has them."""
-    ranks = result.rank(rule)
-    frame = result.to_frame(level=level)
-    frame["rank"] = ranks[result.order]
+def result_table(result: Any, level: float, rule: str = "competition", include_partial: bool = False) -> Table:
+    """A ranking as a table, best model first, with intervals at ``level`` where the method has them.
+
+    Models that saw under half of the questions stand below the others and have no rank.
+    """
+    from jaxrank.numerics.ranks import rank_scores
+
+    order, frame = result.order, result.to_frame(level=level)
+    partial = result.data.partial & (not include_partial)
+    with result.precision():
+        scores = np.where(partial, np.nan, result.scores)
+        ranks = np.asarray(rank_scores(scores, rule, result.fit.resolution))[order]
+    frame["rank"] = ranks
+    if partial.any():
+        seen = np.rint(result.coverage * len(result.data.questions)).astype(int)
+        frame["rank"] = frame["rank"].astype(object).mask(partial[order], None)
+        frame["questions"] = seen[order]
+        frame = frame.iloc[np.argsort(partial[order], kind="stable")].reset_index(drop=True)
     described, bars = "", Bars("score")
     if "lower" in frame:
         described, bars = f", {100 * level:g} % intervals", Bars("score", "lower", "upper")
     return Table.of(frame, f"{result.method}{described}", bars, result._record())
 
 
-def say_notes(result: Any, level: float) -> None:
+def rankable(data: Any, include_partial: bool) -> Any:
+    """``data`` without the models that saw under half of the questions, which is said."""
+    if include_partial or not data.partial.any():
+        return data
+    say(f"note: {data.partial_note}; left out, --include-partial ranks them")
+    return data.select(models=~data.partial)
+
+
+def say_notes(result: Any, level: float, include_partial: bool = False) -> None:
     """What its intervals are about, what the fit has to say beyond the notes of the data, and where intervals come from
     if it has none."""
     if result.has_interval:
         say(f"{result.method}: intervals {result.interval(level).words}")
     for note in result.notes[len(result.data.notes) :]:
         say(f"note: {note}")
+    if result.data.partial.any() and not include_partial:
+        say(f"note: {result.data.partial_note}; they stand below the others, --include-partial ranks them")
     if not result.has_interval:
         say(f"note: {result.method} has no analytic intervals; `jaxrank bootstrap -m {result.method}` draws them")

@@ -107,6 +107,24 @@ class Data(abc.ABC):
         """float (L,): share of the questions on which a model has results; ones where there are no questions."""
         return np.ones(len(self.models))
 
+    @property
+    def partial(self) -> np.ndarray:
+        """bool (L,): models with results on fewer than half of the questions, where others have half or more: too few
+        to be ranked beside these."""
+        few = self.coverage < 0.5
+        return few & bool(self.questions) & ~few.all()
+
+    @property
+    def partial_note(self) -> str:
+        """In words, which models are `partial`; empty where none is."""
+        few = np.flatnonzero(self.partial)
+        if not len(few):
+            return ""
+        seen = np.rint(self.coverage * len(self.questions)).astype(int)
+        named = ", ".join(f"{self.models[i]!r} ({seen[i]})" for i in few[:8])
+        more = f" and {len(few) - 8} more" if len(few) > 8 else ""
+        return f"too few of the {len(self.questions)} questions to rank: {named}{more}"
+
     @abc.abstractmethod
     def arrays(self) -> tuple[np.ndarray, ...]:
         """All numbers that a method can read, for a digest of the data."""

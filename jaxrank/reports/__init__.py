@@ -38,23 +38,25 @@ def report(
     all_methods: bool = False,
     n_replicates: int = 2000,
     level: float = 0.95,
+    include_partial: bool = False,
     seed: int = 0,
     title: str | None = None,
     command: str = "",
 ) -> Path:
     """Write a report: ``.html`` is one self-contained page, ``.md`` Markdown with figures in a folder beside it.
 
-    **data**: anything that `jaxrank.fit` takes. **method**: that of the ranking; by default bayes for trials, and
-    bradley_terry_davidson_map for battles. **methods**: those whose agreement is shown; by default some that are quick
-    to run, with ``all_methods`` the whole catalogue. **n_replicates**: of the bootstrap and the convergence study.
-    **level**: of all intervals. **command**: shown as what made the page. Needs matplotlib (``jaxrank[plot]``).
+    **data**: anything that `jaxrank.fit` takes. **method**: that of the ranking; by default that of `jaxrank.fit`.
+    **methods**: those whose agreement is shown; by default some that are quick to run, with ``all_methods`` the whole
+    catalogue. **n_replicates**: of the bootstrap and the convergence study. **level**: of all intervals.
+    **include_partial**: rank models with results on under half of the questions too, which are else left out and named.
+    **command**: shown as what made the page. Needs matplotlib (``jaxrank[plot]``).
     """
     path = check_path(path)
     from jaxrank.reports.html import write_html
     from jaxrank.reports.markdown import write_markdown
     from jaxrank.reports.study import study
 
-    found = study(data, method, methods, all_methods, n_replicates, level, seed, title, command)
+    found = study(data, method, methods, all_methods, n_replicates, level, include_partial, seed, title, command)
     from jaxrank.reports.sections import sections
 
     (write_html if path.suffix == ".html" else write_markdown)(found.title, sections(found), path)

@@ -39,7 +39,8 @@ def _summary(found: Found) -> Section:
 
 
 def _data(found: Found) -> Section:
-    notes = [("note", note) for note in found.data.notes]
+    said = [*found.data.notes, *([found.missing["models"]] if "models" in found.missing else [])]
+    notes = [("note", note) for note in said]
     findings = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in found.diagnosis.findings]
     blocks: list[Any] = [Items([*notes, *findings]) if notes or findings else Text("Nothing to report.")]
     if found.data.questions:

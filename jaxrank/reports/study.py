@@ -73,6 +73,7 @@ def study(
     all_methods: bool,
     n_replicates: int,
     level: float,
+    include_partial: bool,
     seed: int,
     title: str | None,
     command: str,
@@ -82,10 +83,12 @@ def study(
     if methods is not None and all_methods:
         raise OptionError("methods and all_methods exclude each other; leave one out")
     data = as_data(data)
+    left_out = "" if include_partial else data.partial_note
+    data = data.select(models=~data.partial) if left_out else data
     trials = bool(data.questions)
     method = method or default_method(data)
     gold = gold_method(data) if trials else method
-    missing: dict[str, str] = {}
+    missing: dict[str, str] = {"models": f"{left_out}; left out of everything here"} if left_out else {}
 
     def attempt(name: str, run: Any) -> Any:
         try:

@@ -90,7 +90,8 @@ class FitTable(Returned):
             warnings.warn(said, JaxrankWarning, stacklevel=2)
         wanted = self.usual if gold is None else gold
         ranks = np.stack([self.results[name].rank("average") for name in names])
-        return Agreement(names, ranks, self.models, wanted if wanted in names else names[0])
+        families = tuple(type(self.results[name].ranker).__module__.rsplit(".", 1)[-1] for name in names)
+        return Agreement(names, ranks, self.models, wanted if wanted in names else names[0], families)
 
     def _shown(self) -> pd.DataFrame:
         return self.to_frame().rename_axis("model").reset_index()
@@ -112,12 +113,14 @@ class Agreement(Returned):
     """Agreement of K rankings of L models. Iterating gives the ranks (L,) of every method, ``[method]`` those of one.
 
     **ranks** (K, L): average ranks, 1 is best.  **gold**: the method that the others are compared with.
+    **families**: of each method, the one that ``jaxrank list`` names: the file that defines it.
     """
 
     methods: tuple[str, ...]
     ranks: np.ndarray
     models: tuple[str, ...]
     gold: str
+    families: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.methods)
@@ -154,11 +157,12 @@ class Agreement(Returned):
 
     @cached_property
     def consensus(self) -> np.ndarray:
-        """Competition ranks of the mean rank over distinct orders, (L,): an order that many methods share counts
-        once."""
-        distinct = np.stack([self.ranks[self.methods.index(group[0])] for group in self.groups])
+        """Competition ranks of the mean rank over families of methods, (L,): each family counts once, with the mean
+        rank that its methods give, however many variants of it there are."""
+        _, family = np.unique(self.families, return_inverse=True)
+        of_family = np.stack([self.ranks[family == f].mean(axis=0) for f in range(family.max() + 1)])
         with jax.enable_x64(True):
-            return np.asarray(rank_scores(-distinct.mean(axis=0), resolution=1e-9))
+            return np.asarray(rank_scores(-of_family.mean(axis=0), resolution=1e-9))
 
     def to_frame(self) -> pd.DataFrame:
         """The matrix of tau-b as a pandas frame."""
@@ -181,7 +185,7 @@ class Agreement(Returned):
     def _foot(self) -> list[str]:
         names = [self.models[i] for i in np.argsort(self.consensus, kind="stable")]
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        return [f"consensus of the {len(self.groups)} distinct orders: {shown}"]
+        return [f"consensus, each family of methods once ({len(set(self.families))}): {shown}"]
 
     def _record(self) -> dict[str, Any]:
         return {"methods": list(self.methods), "gold": self.gold}

@@ -192,20 +192,22 @@ class Convergence(Returned):
         return pd.concat(parts, ignore_index=True)
 
     def summary_frame(self) -> pd.DataFrame:
-        """A pandas frame with one row a method: mean convergence@n (both rules), share not converged, worst."""
+        """A pandas frame with one row a method: mean convergence@n (both rules), share not converged, and the worst
+        convergence@n of those that converged; None, and no mean, where none did."""
         import pandas as pd
 
         rows = [
             {
                 "method": m,
-                "mean": self.mean(m),
+                "mean": self.mean(m) if self.not_converged(m) < 1 else np.nan,
                 "mean_of_converged": self.mean(m, "drop"),
                 "not_converged": self.not_converged(m),
-                "worst": int(self.converged_at(m).max()),
+                "worst": int(self.converged_at(m).max()) or None,
             }
             for m in self.methods
         ]
-        return pd.DataFrame(rows)
+        # objects: one method without an answer must not turn the counts of the others into floats
+        return pd.DataFrame(rows).assign(worst=pd.Series([row["worst"] for row in rows], dtype=object))
 
     def __len__(self) -> int:
         return len(self.methods)
@@ -222,8 +224,20 @@ class Convergence(Returned):
     def _shown(self) -> pd.DataFrame:
         return self.summary_frame()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known beside the numbers: the methods of which no replicate converged."""
+        never = [m for m in self.methods if self.not_converged(m) == 1]
+        if not never:
+            return ()
+        return (
+            f"{', '.join(never)}: not one of {self.n_replicates} replicates settled on the reference ranking within "
+            f"{self.n_trials - 1} of {self.n_trials} trials; more trials are needed to see when it does",
+        )
+
     def _foot(self) -> list[str]:
-        return [f"mean: replicates that did not converge count as {self.n_trials}; worst: of those that converged"]
+        mean = f"mean: replicates that did not converge count as {self.n_trials}; worst: of those that converged"
+        return [mean, *self.notes]
 
     def _record(self) -> dict[str, Any]:
         record = {"methods": list(self.methods), "scheme": self.scheme, "n_replicates": self.n_replicates}

@@ -126,6 +126,28 @@ def test_fit_ranks_a_csv(run: Run, results: Path) -> None:
     assert "24 rows" in err
 
 
+def test_a_model_with_few_of_the_questions_stands_below_those_that_are_ranked(
+    run: Run, results: Path, tmp_path: Path
+) -> None:
+    """N44, front-door A7: 1 right of 1, of 4 questions, is no first place."""
+    with results.open("a") as more:
+        more.write("newcomer,q0,0,1\nnewcomer,q0,1,1\n")
+    code, out, err = run("fit", results)
+    assert code == 0
+    assert [row[:2] for row in table(out)[1:]] == [["1", "best"], ["2", "middle"], ["3", "worst"], ["-", "newcomer"]]
+    assert "too few of the 4 questions to rank: 'newcomer' (1)" in err and "--include-partial" in err
+    code, out, err = run("fit", results, "--include-partial")
+    assert [row[:2] for row in table(out)[1:3]] == [["1", "best"], ["1", "newcomer"]] and "too few" not in err
+    code, out, err = run("bootstrap", results, "--replicates", "100")
+    assert code == 0 and "newcomer" not in out and "'newcomer' (1); left out" in err
+    code, _, err = run("bootstrap", results, "--replicates", "100", "--include-partial", "-o", tmp_path / "all.csv")
+    assert code == 0 and "newcomer" in (tmp_path / "all.csv").read_text() and "too few" not in err
+    one_each = write_csv(tmp_path / "each.csv", np.ones((1, 1, 1), int), ["a"])
+    with one_each.open("a") as more:
+        more.write("b,q1,0,1\nc,q2,0,0\n")
+    assert "too few" not in run("fit", one_each)[2]  # nobody has half of the questions: all are ranked
+
+
 def test_fit_agrees_with_the_library_on_bundled_data(run: Run, tmp_path: Path) -> None:
     out_file = tmp_path / "table.json"
     code, _, _ = run("fit", "lrm_token_economy", "--level", "0.9", "--output", out_file)

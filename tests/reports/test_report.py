@@ -84,7 +84,7 @@ def test_a_method_without_errors_has_intervals_of_its_replicates() -> None:
     """front-door B12: Elo's table had no interval, and no table said how often a model had played."""
     battles = jr.Comparisons(["x", "x", "y", "z"] * 5, ["y", "z", "z", "x"] * 5, [1, 0.5, 1, 0] * 5)
     more = jr.Comparisons(["x"] * 4, ["y"] * 4, [0] * 4)
-    found = study(battles + more, "elo", ["elo"], False, 40, 0.95, 0, None, "")
+    found = study(battles + more, "elo", ["elo"], False, 40, 0.95, False, 0, None, "")
     (page,) = (section for section in sections(found) if section.title == "Ranking")
     table = next(block.frame for block in page.blocks if isinstance(block, Table)).set_index("model")
     assert np.all((table["lower"] <= table["score"]) & (table["score"] <= table["upper"]))

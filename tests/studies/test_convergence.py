@@ -301,3 +301,13 @@ def test_whole_data_are_fitted_once(reference: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(studies, "whole_fit", lambda *a: fits.append(a[2]) or original(*a))
     convergence(tensor(), ["avg", "bayes", "borda"], n_replicates=4, reference=reference, grid=[3])
     assert sorted(fits) == {"self": ["avg", "bayes", "borda"], "gold": ["bayes", "borda"]}[reference]
+
+
+def test_a_study_in_which_nothing_converges_says_so():
+    """front-door A11: neither a mean of N nor a worst of 0, which read as good news."""
+    R = np.random.default_rng(0).integers(0, 2, (30, 5, 3))
+    study = jr.convergence(R, ["avg", "bayes"], n_replicates=40, seed=0)
+    assert study.not_converged("avg") == 1
+    row = study["avg"]
+    assert np.isnan(row.mean) and row.worst is None
+    assert "avg, bayes: not one of 40 replicates" in study.notes[0] and study.notes[0] in study.summary()

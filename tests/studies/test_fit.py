@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -181,6 +183,13 @@ def test_agreement():
     assert sum(len(g) for g in agreement.groups) == len(QUICK)
     assert any({"avg", "bayes"} <= set(g) for g in agreement.groups)
     assert agreement.consensus.min() == 1
+    with_variants = jr.fit_all([[1, 1, 1, 0], [1, 0, 0, 1], [0, 0, 0, 1]], ["avg", "minimax", "copeland", "schulze"])
+    with_variants = dataclasses.replace(
+        with_variants.agreement("avg"),
+        ranks=np.array([[1, 2, 3.0], [2, 1, 3], [2, 1, 3], [2, 1, 3]]),
+        families=("pointwise", "condorcet", "condorcet", "condorcet"),
+    )  # front-door A10: however many variants of a family agree, they count as one
+    assert with_variants.consensus.tolist() == [1, 1, 3]
     assert jr.agreement(R, ["avg"], gold="bayes").methods == ("avg", "bayes")  # run too
     with pytest.raises(jr.errors.OptionError, match="gold"):
         jr.fit_all(R, ["avg"]).agreement("bayes")

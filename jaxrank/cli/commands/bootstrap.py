@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jaxrank.cli.arguments import (
+    IncludePartial,
     Level,
     Method,
     Output,
@@ -56,6 +57,7 @@ def bootstrap(
     scheme: SchemeName = None,
     prior_file: PriorFile = None,
     level: Level = 0.95,
+    include_partial: IncludePartial = False,
     seed: Seed = 0,
     checkpoint: Checkpoint = None,
     chunk_size: ChunkSize = None,
@@ -65,6 +67,7 @@ def bootstrap(
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
+    from jaxrank.cli.results import rankable
     from jaxrank.numerics.status import Status
     from jaxrank.results.replicates import REPLICATES, Replicates
     from jaxrank.studies.replicates import bootstrap as study
@@ -73,6 +76,7 @@ def bootstrap(
     check_output("--save", save, REPLICATES)
     name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
+    data = rankable(data, include_partial)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     prints = join_hosts(hosts)
     rep = study(

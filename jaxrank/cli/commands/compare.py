@@ -81,7 +81,7 @@ def _methods(agreement: Any) -> Table:
 
 
 def _consensus(table: Any, agreement: Any) -> Table:
-    """Mean rank over the distinct orders, beside the gold standard and the best and worst rank of each model."""
+    """Mean rank over families of methods, beside the gold standard and the best and worst rank of each model."""
     ranks = np.stack([table[name].ranks for name in agreement.methods])
     gold = table[agreement.gold].ranks
     order = np.lexsort((gold, agreement.consensus))
@@ -92,7 +92,7 @@ def _consensus(table: Any, agreement: Any) -> Table:
         "best": ranks.min(axis=0)[order],
         "worst": ranks.max(axis=0)[order],
     }
-    title = "consensus: mean rank over the distinct orders; best and worst rank by any method"
+    title = "consensus: mean rank over families of methods; best and worst rank by any method"
     return Table(columns, title=title, bars=Bars("consensus", "best", "worst"))
 
 

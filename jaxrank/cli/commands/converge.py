@@ -21,6 +21,7 @@ from jaxrank.cli.arguments import (
 )
 from jaxrank.cli.commands.bootstrap import Checkpoint, ChunkSize
 from jaxrank.cli.hosts import Hosts, join_hosts
+from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 
 
@@ -66,6 +67,8 @@ def converge(
         return
     title = f"convergence@n of {con.n_replicates} replicates by {con.scheme}, reference: {con.reference}"
     Table.of(con.summary_frame(), title).emit(output)
+    for note in con.notes:
+        say(note)
     if save is not None:
         con.save(save)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxrank.cli.arguments import (
+    IncludePartial,
     Level,
     Method,
     Output,
@@ -27,6 +28,7 @@ def fit(
     prior_file: PriorFile = None,
     level: Level = 0.95,
     ranks: RankRule = "competition",
+    include_partial: IncludePartial = False,
     seed: Seed = 0,
     output: Output = None,
 ) -> None:
@@ -39,8 +41,8 @@ def fit(
     options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
-    result_table(result, level, ranks).emit(output)
-    say_notes(result, level)
+    result_table(result, level, ranks, include_partial).emit(output)
+    say_notes(result, level, include_partial)
 
 
 COMMANDS = (fit,)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import Level, Method, Replicates, Seed, parse_method, with_data
+from jaxrank.cli.arguments import IncludePartial, Level, Method, Replicates, Seed, parse_method, with_data
 from jaxrank.cli.runtime import say
 
 Page = Annotated[
@@ -29,6 +29,7 @@ def report(
     all_methods: AllMethods = False,
     replicates: Replicates = 2000,
     level: Level = 0.95,
+    include_partial: IncludePartial = False,
     seed: Seed = 0,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
@@ -46,6 +47,7 @@ def report(
         all_methods=all_methods,
         n_replicates=replicates,
         level=level,
+        include_partial=include_partial,
         seed=seed,
         title=title,
         command=shlex.join(["jaxrank", *sys.argv[1:]]),
