@@ -162,3 +162,27 @@ def test_results_on_tables_are_saved_whole(method, tmp_path):
         back.data.groups.tolist() == ["a", "a", "b"] and back.data.missing == "worst" and back.data.notes == data.notes
     )
     assert back.summary() == fit.summary()
+
+
+def test_diagnosis_and_matrix_of_real_scores():
+    data = jr.Responses(REAL)
+    found = {f.name if hasattr(f, "name") else str(f) for f in jr.diagnose(data)}
+    assert not any("perfect" in text for text in found)
+    assert "real numbers" in str(jr.diagnose(data))
+    _, frame = jr.plots.response_matrix(data, return_data=True)
+    np.testing.assert_allclose(np.sort(frame.to_numpy(), axis=None)[:8], np.sort(REAL, axis=None)[:8])
+
+
+def test_replicates_of_weighted_tables_are_weighted_means_of_the_drawn_questions():
+    """Every replicate is the weighted mean over some draw of the questions, with its sign and its gaps."""
+    rng = np.random.default_rng(0)
+    R, weights = rng.normal(size=(3, 3)), np.array([1.0, 2, 0.5])
+    data = jr.Responses(R, weights=weights, lower_is_better=[False, True, False])
+    signed = R * np.array([1, -1, 1])
+    every = set()
+    for draw in np.ndindex(3, 3, 3):
+        times = np.bincount(draw, minlength=3) * weights
+        every.add(tuple(np.round((signed * times).sum(axis=1) / times.sum(), 9)))
+    for scheme in ("questions", "questions_and_trials"):
+        scores = jr.bootstrap(data, "avg", n_replicates=500, scheme=scheme).replicate_scores
+        assert {tuple(x) for x in np.round(scores, 9)} == every

@@ -18,7 +18,7 @@ def response_matrix(source: Any, ax: Any = None, *, return_data: bool = False) -
     """Mean outcome of each cell, best model at the top and easiest question at the left; grey where there is no trial.
 
     **source**: `Responses`, or a `Result` on them, whose ranking then orders the models. The frame is the matrix
-    (models, questions) on the user's scale.
+    (models, questions) of means, higher is better.
     """
     import pandas as pd
 
@@ -27,8 +27,8 @@ def response_matrix(source: Any, ax: Any = None, *, return_data: bool = False) -
     if not isinstance(data, Responses):
         raise OptionError(f"a response matrix is drawn from Responses, not {type(data).__name__}")
     trials = data.trials
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(trials > 0, data.counts @ np.asarray(data.levels) / trials, np.nan)
+    mean = data.cell_means
+    low, high = (np.nanmin(mean), np.nanmax(mean)) if data.kind == "real" else (data.levels[0], data.levels[-1])
     known = trials > 0
     by_model = np.where(known, mean, 0).sum(axis=1) / known.sum(axis=1)
     by_question = np.where(known, mean, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
@@ -44,8 +44,8 @@ def response_matrix(source: Any, ax: Any = None, *, return_data: bool = False) -
     image = ax.imshow(
         np.ma.masked_invalid(values),
         cmap="cividis",
-        vmin=data.levels[0],
-        vmax=data.levels[-1],
+        vmin=low,
+        vmax=high,
         aspect="auto",
         interpolation="none",
     )
