@@ -19,7 +19,6 @@ VERDICTS = {
     "contradicted": "run here, and what came out speaks against what is printed",
     "not possible": "cannot be run here; the text says why",
     "nothing to run": "a picture or table of names, no result",
-    "open": "not yet tried",
 }
 KINDS = ("figures", "tables", "algorithms", "theorems", "equations")
 
@@ -45,7 +44,7 @@ def page() -> str:
         "computes it or which study ran it, and what came out. The response tensors of the papers are not public: "
         "studies run on mimics calibrated to the published accuracies (`experiments/mimic.py`) and say so. The page is "
         "made from `experiments/papers.toml`.",
-        "\n".join(f"- **{word}**: {meaning}." for word, meaning in VERDICTS.items() if word != "open"),
+        "\n".join(f"- **{word}**: {meaning}." for word, meaning in VERDICTS.items()),
     ]
     for paper in papers().values():
         items = paper["items"]
