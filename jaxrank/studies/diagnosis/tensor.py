@@ -88,15 +88,6 @@ def _counts_only(data: Responses) -> Finding | None:
 def _categories(data: Responses) -> Finding | None:
     if data.binary:
         return None
-    if data.kind == "real":
-        return Finding(
-            "categories",
-            NOTE,
-            "the scores are real numbers",
-            "Methods for right and wrong or for grades refuse them; turn R into 0 and 1 with a threshold, or use avg, "
-            "mean_rank, borda or another method that reads numbers, ballots or pairs.",
-            methods=tuple(k for k, e in entries().items() if e.ranker().binary),
-        )
     return Finding(
         "categories",
         NOTE,
@@ -108,9 +99,6 @@ def _categories(data: Responses) -> Finding | None:
 
 def _extreme(data: Responses, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Models (axis 1) or questions (axis 0) with the lowest, and with the highest, outcome in every observed trial."""
-    if data.kind == "real":  # which have no lowest and no highest outcome
-        none = np.zeros(data.counts.shape[1 - axis], bool)
-        return none, none
     n = data.counts.sum(axis=(axis, 2))
     return (data.counts[..., 0].sum(axis=axis) == n) & (n > 0), (data.counts[..., -1].sum(axis=axis) == n) & (n > 0)
 
