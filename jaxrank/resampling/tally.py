@@ -25,6 +25,7 @@ class Tally:
 
     **n**: replicates.  **ranked**: those in which every model has a rank.  **finite**: those in which every score is a
     finite number.  **statuses**: (7,) by `Status`.  **ranks**: (L, L), ``ranks[i, r]`` times model i had rank r + 1.
+    **last**: (L, L), ``last[i, r]`` times r + 1 was the last place of those that model i ties for.
     **best**: (L,), times i ranked first, a first place that several share counted in equal parts.
     **above**: (L, L), times i ranked above j.  **total**, **squares**: (L,) sums of the finite scores and of their
     squares about ``centre`` (L,).
@@ -35,6 +36,7 @@ class Tally:
     finite: np.ndarray
     statuses: np.ndarray
     ranks: np.ndarray
+    last: np.ndarray
     best: np.ndarray
     above: np.ndarray
     total: np.ndarray
@@ -51,6 +53,7 @@ class Tally:
             finite=np.asarray(len(finite)),
             statuses=np.bincount(kept.status, minlength=len(Status)),
             ranks=count_ranks(usable),
+            last=count_ranks(_last_places(usable)),
             best=_shared_firsts(usable),
             above=count_above(usable),
             total=finite.sum(axis=0),
@@ -62,6 +65,14 @@ class Tally:
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _last_places(ranks: np.ndarray) -> np.ndarray:
+    """Ranks (B, L) in which models that tie have the worst of the places that they share."""
+    n, n_models = ranks.shape
+    flat = ranks + (n_models + 1) * np.arange(n)[:, None]
+    sharing = np.bincount(flat.ravel(), minlength=n * (n_models + 1))
+    return ranks + sharing[flat].astype(ranks.dtype) - 1
 
 
 def _shared_firsts(ranks: np.ndarray) -> np.ndarray:

@@ -96,9 +96,11 @@ class Study(RankedModels):
         return shares_above(self.tally.above, self._ranked())
 
     def rank_intervals(self, level: float = 0.95) -> Interval:
-        """For each model the quantiles (1 - level)/2 and (1 + level)/2 of its rank over the replicates."""
+        """For each model the quantiles (1 - level)/2 and (1 + level)/2 of its rank over the replicates; of models that
+        tie the lower end takes the best of the places that they share, the upper end the worst."""
         n = self._ranked()
-        return Interval(*rank_ends(self.tally.ranks, level), level, PERCENTILES, self.unit, n, self.n_replicates - n)
+        ends = rank_ends(self.tally.ranks, level)[0], rank_ends(self.tally.last, level)[1]
+        return Interval(*ends, level, PERCENTILES, self.unit, n, self.n_replicates - n)
 
     def interval(self, level: float = 0.95) -> Interval:
         """Interval of each score, (L,): the score of the whole data plus and minus the standard deviation of the finite
