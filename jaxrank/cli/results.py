@@ -10,6 +10,7 @@ import numpy as np
 import jaxrank as jr
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Bars, Table
+from jaxrank.numerics.ranks import rank_scores
 
 
 def fit_quietly(data: Any, method: str, **options: Any) -> Any:
@@ -19,13 +20,11 @@ def fit_quietly(data: Any, method: str, **options: Any) -> Any:
         return jr.fit(data, method, dtype="float64", **options)
 
 
-def result_table(result: Any, level: float, rule: str = "competition", include_partial: bool = False) -> Table:
+def result_table(result: Any, level: float, rule: Any = "competition", include_partial: bool = False) -> Table:
     """A ranking as a table, best model first, with intervals at ``level`` where the method has them.
 
     Models that saw under half of the questions stand below the others and have no rank.
     """
-    from jaxrank.numerics.ranks import rank_scores
-
     order, frame = result.order, result.to_frame(level=level)
     partial = result.data.partial & (not include_partial)
     with result.precision():

@@ -161,7 +161,8 @@ def _wilcoxon(x: np.ndarray) -> np.ndarray:
     for i in range(len(x)):
         for j in range(i):
             if np.any(x[i] != x[j]):
-                p[i, j] = p[j, i] = stats.wilcoxon(x[i], x[j])[1]
+                found: Any = stats.wilcoxon(x[i], x[j])
+                p[i, j] = p[j, i] = found.pvalue
     return p
 
 

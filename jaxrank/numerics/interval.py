@@ -69,6 +69,11 @@ def normal_quantile(level: Any) -> float:
     return NormalDist().inv_cdf(0.5 + check_level(level) / 2)
 
 
+def within(reach: float) -> float:
+    """The probability that a normal value lies within ``reach`` standard deviations: `normal_quantile` undone."""
+    return 2 * NormalDist().cdf(reach) - 1
+
+
 def check_level(level: Any) -> float:
     """The level as a number; `OptionError` unless it lies strictly between 0 and 1."""
     try:

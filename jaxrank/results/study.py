@@ -12,7 +12,7 @@ from jaxrank.data.accepted import Seed
 from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.models.ranker import HasInterval
 from jaxrank.numerics.contributions import Contributions
-from jaxrank.numerics.interval import Interval, check_level, normal_quantile
+from jaxrank.numerics.interval import Interval, check_level, normal_quantile, within
 from jaxrank.numerics.proportion import student
 from jaxrank.numerics.separation import Superiority, rank_ends, shares_above
 from jaxrank.numerics.status import Status
@@ -25,6 +25,7 @@ from jaxrank.results.returned import RankedModels
 if TYPE_CHECKING:
     import pandas as pd
 
+_ALL = 1 - 1e-9  # a level that leaves no replicate out
 PERCENTILES = "percentiles of replicates"
 
 
@@ -97,9 +98,12 @@ class Study(RankedModels):
 
     def rank_intervals(self, level: float = 0.95) -> Interval:
         """For each model the quantiles (1 - level)/2 and (1 + level)/2 of its rank over the replicates; of models that
-        tie the lower end takes the best of the places that they share, the upper end the worst."""
+        tie the lower end takes the best of the places that they share, the upper end the worst. Of few units the tails
+        are smaller, by as much as `interval` of a score is wider than the standard deviation of the replicates says."""
         n = self._ranked()
-        ends = rank_ends(self.tally.ranks, level)[0], rank_ends(self.tally.last, level)[1]
+        reach = self._wider(level) * normal_quantile(check_level(level))
+        wider = min(max(level, within(reach)), _ALL) if np.isfinite(reach) else _ALL
+        ends = rank_ends(self.tally.ranks, wider)[0], rank_ends(self.tally.last, wider)[1]
         return Interval(*ends, level, PERCENTILES, self.unit, n, self.n_replicates - n)
 
     def interval(self, level: float = 0.95) -> Interval:

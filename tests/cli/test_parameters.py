@@ -66,7 +66,7 @@ def test_one_name_means_one_thing_in_all_commands() -> None:
     having = {name: {command for command, _ in found} for name, found in told.items()}
     assert having["--output"] == set(PARAMETERS)
     assert having["--replicates"] == {"arise", "bootstrap", "converge", "report"}
-    assert having["--method"] == set(PARAMETERS) - {"arise", "check", "judges", "list", "rubrics"}
+    assert having["--method"] == set(PARAMETERS) - {"arise", "check", "convert", "judges", "list", "rubrics"}
     assert having["--level"] == having["--method"] - {"compare", "converge"} | {"arise", "judges", "rubrics"}
 
 
@@ -126,6 +126,7 @@ QUICK = {
     "judges": ["--prior", "perfect", "--samples", "4"],
     "posterior": ["-m", "bayes", "--samples", "3", "--chains", "1"],
     "report": ["--replicates", "3", "--methods", "avg"],
+    "convert": ["-o", "out.parquet"],
 }
 
 

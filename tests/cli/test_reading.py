@@ -199,7 +199,7 @@ def test_check_says_how_the_file_was_read_and_convert_keeps_it(run: Run, tmp_pat
     assert "succeeded" not in text
     assert "categories" not in text
     assert "--higher-is-better says otherwise" in err
-    assert run("convert", path, out)[0] == 0
+    assert run("convert", path, "-o", out)[0] == 0
     assert run("check", out)[1] == text
     assert "columns: voter" in run("check", *_battles(tmp_path))[1]
 

@@ -1,4 +1,4 @@
-"""``jaxrank convert FILE... OUT.parquet``: any results as one file that is read back whole."""
+"""``jaxrank convert FILE... -o OUT.parquet``: any results as one file that is read back whole."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import with_data
+from jaxrank.cli.arguments import check_output, with_data
 from jaxrank.cli.runtime import say
 
 
 @with_data
-def convert(data: Any, out: Annotated[Path, typer.Argument(metavar="OUT", help="The parquet file to write.")]) -> None:
+def convert(
+    data: Any, output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The parquet file to write.")]
+) -> None:
     """Write the results of FILE as one parquet file: names, weights, directions and further columns are kept."""
     from jaxrank.data.readers.own import write_parquet
 
-    write_parquet(data, out)
-    say(f"wrote {data!r} to {out}")
+    check_output("--output", output, (".parquet",))
+    write_parquet(data, output)
+    say(f"wrote {data!r} to {output}")
 
 
 COMMANDS = (convert,)
