@@ -22,14 +22,20 @@ K = 4
 METRICS = {
     "bayes": (lambda s, i: ev.bayes(s, level=i), lambda p: p),
     "avg": (lambda s, i: ev.avg(s, level=i), lambda p: p),
-    "pass_at_4": (lambda s, i: ev.pass_at_k(s, K, level=i, extrapolate=True), lambda p: exact.any_curve(p, K, 0)),
-    "pass_hat_4": (lambda s, i: ev.pass_hat_k(s, K, level=i, extrapolate=True), lambda p: exact.all_curve(p, K, 0)),
+    "pass_at_4": (
+        lambda s, i: ev.pass_at_k(s, K, level=i, extrapolate=True, method="normal"),
+        lambda p: exact.any_curve(p, K, 0),
+    ),
+    "pass_hat_4": (
+        lambda s, i: ev.pass_hat_k(s, K, level=i, extrapolate=True, method="normal"),
+        lambda p: exact.all_curve(p, K, 0),
+    ),
     "g_pass_at_4_0.5": (
-        lambda s, i: ev.g_pass_at_k_tau(s, K, 0.5, level=i, extrapolate=True),
+        lambda s, i: ev.g_pass_at_k_tau(s, K, 0.5, level=i, extrapolate=True, method="normal"),
         lambda p: exact.threshold_curve(p, K, 2),
     ),
     "mg_pass_at_4": (
-        lambda s, i: ev.mg_pass_at_k(s, K, level=i, extrapolate=True),
+        lambda s, i: ev.mg_pass_at_k(s, K, level=i, extrapolate=True, method="normal"),
         lambda p: exact.excess_curve(p, K, 0),
     ),
 }

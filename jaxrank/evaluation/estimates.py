@@ -21,6 +21,7 @@ from jaxrank.errors import DataError, OptionError
 from jaxrank.models.options import check_number
 from jaxrank.numerics.dirichlet import prior_counts
 from jaxrank.numerics.interval import Interval, check_level, percent
+from jaxrank.numerics.proportion import BY_QUESTION, of_questions
 
 AXES = (
     "(questions, trials) of one model, or (models, questions, trials) of several: R[:, :, None] makes that of "
@@ -170,6 +171,25 @@ def interval_estimate(
     lower, upper = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), bounds)
     estimate = Estimate(point, mean, sd, lower, upper, level, "normal, within the range of the metric")
     return shaped(cells, estimate)
+
+
+def by_question(
+    cells: Cells, values: Array, point: Array, mean: Array, sd: Array, level: float, top: float
+) -> Estimate:
+    """The point estimate, a mean over questions of ``values`` (L, M) from 0 to ``top``, with Wilson's interval at the
+    number of independent questions that their spread is worth; of models without a point that of the posterior."""
+    level = check_level(level)
+    score, weight = np.asarray(point, float), np.asarray(cells.stat.observed, float)
+    seen = weight > 0
+    n = seen.sum(axis=1)
+    weight = weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    off = np.where(seen, np.nan_to_num(np.asarray(values, float) - score[:, None]), 0)
+    variance = n / np.maximum(n - 1, 1) * ((weight * off) ** 2).sum(axis=1)
+    ends = of_questions(score, variance, np.asarray(cells.stat.trials, float).sum(axis=1), n, level, top)
+    posterior = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), (0.0, top))
+    known = np.isfinite(score)
+    lower, upper = (np.where(known, own, other) for own, other in zip(ends, posterior, strict=True))
+    return shaped(cells, Estimate(point, mean, sd, lower, upper, level, BY_QUESTION))
 
 
 @jax.jit

@@ -5,15 +5,18 @@
 (questions, trials) of one model here, and (models, questions) in `jaxrank.fit`: of several models with one trial each
 give ``R[:, :, None]``. Traced arrays may be used inside ``jit`` and ``vmap``. **R0**: earlier outcomes as a prior, (M,
 D) shared by the models or (L, M, D); **strength** in [0, 1] discounts them (a power prior). **level**: probability of
-the interval. **method**: "normal" is the normal approximation clipped to the range of the metric; "exact" takes
-quantiles of the posterior itself, by the inverse Beta function for one question and by Monte Carlo (``n_draws``,
-``seed``; on the host) for more. The two agree to about 0.01 from M = 20 questions on; they differ where M is small and
-a score is near the end of its range. **dtype**: "float32" or "float64"; by default JAX's configuration.
+the interval. **method**: "normal" is the normal approximation of the posterior clipped to the range of the metric;
+"exact" takes quantiles of the posterior itself, by the inverse Beta function for one question and by Monte Carlo
+(``n_draws``, ``seed``; on the host) for more. The two agree to about 0.01 from M = 20 questions on; they differ where M
+is small and a score is near the end of its range. **dtype**: "float32" or "float64"; by default JAX's configuration.
 
 A question without trials counts with its prior mean in Bayes@N (its posterior is the prior) and is left out of the
 other metrics, whose prior means say little about a model. In the Pass@k family the success rate of a question has the
 prior Beta(1, 1); k > n is an error, because the point estimate does not exist, unless ``extrapolate=True``, which
-leaves it NaN and returns the posterior.
+leaves it NaN and returns the posterior. Of high powers of a rate that posterior knows little but its prior, so that its
+interval may exclude the point estimate: by default the interval of this family is ``method="questions"``, about such
+questions: Wilson's of the point estimate at the number of independent questions that its spread over questions is worth
+(the whole range from one question). Inside ``jit`` and ``vmap``, and where the point does not exist, it is "normal".
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ from jaxrank.evaluation.estimates import (
     Cells,
     Estimate,
     Evaluated,
+    by_question,
     interval_estimate,
     over_questions,
     read,
@@ -115,7 +119,7 @@ class TriesOptions(TypedDict, total=False):
 
     R0: npt.ArrayLike | None
     strength: float | Array
-    method: str
+    method: str | None
     n_draws: int
     seed: int
     dtype: str | None
@@ -167,7 +171,7 @@ def _tries(
     *,
     R0: npt.ArrayLike | None = None,
     strength: float | Array = 1.0,
-    method: str = "normal",
+    method: str | None = None,
     n_draws: int = 20_000,
     seed: int = 0,
     dtype: str | None = None,
@@ -189,10 +193,17 @@ def _tries(
             polynomial = Polynomial.of(threshold_weights(k, needed) if kind == "threshold" else excess_weights(k))
         # As arrays, so that another k does not compile again (a polynomial does, its size being k).
         numbers = (np.asarray(k, float), np.asarray(needed, float))
-        point, mean, sd = _tries_moments(cells.stat, cells.prior, kind, *numbers, polynomial)
+        values, point, mean, sd = _tries_moments(cells.stat, cells.prior, kind, *numbers, polynomial)
         top = 2 / k * (k - -(-k // 2)) if kind == "excess" else 1.0
+        traced = isinstance(point, Tracer)
+        method = ("normal" if traced else "questions") if method is None else method
+        with_posterior = _is_exact(method, n_draws, seed, "questions")
+        if method == "questions":
+            if traced:
+                raise OptionError('method="questions" reads numbers; inside jit and vmap use method="normal"')
+            return by_question(cells, values, point, mean, sd, level, top)
         normal = interval_estimate(cells, point, mean, sd, level, (0.0, top))
-        if _is_exact(method, n_draws, seed):
+        if with_posterior:
             return exact.beta_interval(
                 cells, normal, partial(exact.CURVES[kind], k=k, needed=needed), level, n_draws, seed
             )
@@ -240,7 +251,7 @@ def _avg_moments(stat: Any, weights: Array) -> tuple[Array, Array]:
 @eqx.filter_jit
 def _tries_moments(
     stat: Any, prior: Array, kind: str, k: Any, needed: Any, polynomial: Polynomial | None
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     c, n, observed = stat.successes, stat.trials, stat.observed
     enough = n >= k
     safe_c, safe_n = jnp.where(enough, c, 0), jnp.where(enough, n, k)
@@ -258,8 +269,8 @@ def _tries_moments(
         assert polynomial is not None
         value = 2 / k * hypergeometric.mean_excess(safe_c, safe_n, k, jnp.ceil(k / 2))
         moments = weighted_moments(a, b, polynomial)
-    point = stat.mean_over_questions(jnp.where((observed > 0) & ~enough, jnp.nan, value))
-    return point, *over_questions(observed, *moments)
+    values = jnp.where((observed > 0) & ~enough, jnp.nan, value)
+    return values, stat.mean_over_questions(values), *over_questions(observed, *moments)
 
 
 def _whole(k: Any) -> int:
@@ -283,8 +294,8 @@ def _check_trials(cells: Cells, k: int) -> None:
         )
 
 
-def _is_exact(method: str, n_draws: int, seed: int) -> bool:
+def _is_exact(method: str, n_draws: int, seed: int, *others: str) -> bool:
     check_count("n_draws", n_draws, 2)
     check_seed(seed)
-    check_choice("method", method, ("normal", "exact"))
+    check_choice("method", method, ("normal", "exact", *others))
     return method == "exact"

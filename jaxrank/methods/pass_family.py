@@ -16,13 +16,13 @@ from jaxrank.data.statistics import Counts
 from jaxrank.errors import JaxrankWarning, UndefinedScoreError
 from jaxrank.models.fit import Fit, exact_fit
 from jaxrank.models.options import number
-from jaxrank.models.ranker import OWN_QUESTIONS, ChecksData, Entry, MeanOfCells, Ranker
+from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, ChecksData, Entry, MeanOfCells, Ranker
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.status import Status
 
 
-class TriesMetric(Ranker, MeanOfCells, ChecksData):
-    """A score that is the mean over questions of one function of the successes and trials of a cell."""
+class TriesMetric(Ranker, MeanOfCells, ChecksData, Bounded):
+    """A score that is the mean over questions of one function, from 0 to 1, of the successes and trials of a cell."""
 
     k: eqx.AbstractVar[Any]
     gaps: ClassVar[str] = OWN_QUESTIONS
@@ -33,6 +33,9 @@ class TriesMetric(Ranker, MeanOfCells, ChecksData):
 
     def values(self, levels: np.ndarray) -> None:
         return None
+
+    def bounds(self, stat: Counts) -> tuple[Any, Any]:
+        return 0.0, 1.0
 
     @abc.abstractmethod
     def chance(self, c: Float[Array, "*cells"], n: Float[Array, "*cells"]) -> Float[Array, "*cells"]:
@@ -139,6 +142,10 @@ class MGPassAtK(TriesMetric):
 
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
         return _mean_over_questions(self, stat)
+
+    def bounds(self, stat: Counts) -> tuple[Any, Any]:
+        k = jnp.asarray(self.k, stat.categories.dtype)
+        return 0.0, 2 / k * (k - jnp.ceil(k / 2))
 
     def chance(self, c: Array, n: Array) -> Array:
         k = jnp.asarray(self.k, n.dtype)

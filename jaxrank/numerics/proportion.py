@@ -8,6 +8,8 @@ import numpy as np
 
 from jaxrank.numerics.interval import check_level, normal_quantile
 
+BY_QUESTION = "Wilson, effective number of questions"
+
 
 class Ends(NamedTuple):
     lower: np.ndarray
@@ -56,6 +58,17 @@ def effective_size(
         return size
     known = clusters > 1
     return np.where(known, np.minimum(size, trials) * (z / student(clusters - 1, level)) ** 2, 0)
+
+
+def of_questions(
+    mean: np.ndarray, variance: np.ndarray, trials: np.ndarray, questions: np.ndarray, level: float, top: float = 1.0
+) -> Ends:
+    """Interval of a mean over ``questions`` of values from 0 to ``top``, of estimated ``variance``: Wilson's at the
+    number of independent questions that it is worth, the whole range from one question."""
+    scale = top or 1.0  # a metric that is always 0 has no width
+    share = mean / scale
+    ends = wilson(share, effective_size(share, variance / scale**2, trials, questions, level), level)
+    return Ends(np.fmin(top * ends.lower, mean), np.fmax(top * ends.upper, mean))  # rounded or not
 
 
 def student(degrees: np.ndarray, level: float) -> np.ndarray:

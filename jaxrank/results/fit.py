@@ -24,11 +24,14 @@ from jaxrank.models.ranker import (
     HasInterval,
     HasStandardErrors,
     LeavesUnread,
+    MeanOfCells,
     Ranker,
 )
 from jaxrank.numerics.contributions import Contributions
 from jaxrank.numerics.interval import Interval, check_level, normal_quantile
 from jaxrank.numerics.precision import precision
+from jaxrank.numerics.proportion import BY_QUESTION
+from jaxrank.numerics.proportion import of_questions as of_proportions
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
 from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
 from jaxrank.numerics.status import Status
@@ -189,8 +192,9 @@ class Result(RankedModels):
         whose trials could have come out otherwise; it needs two trials in every cell. By default questions, where
         there are two or more, for the methods that know what each question adds (`contributions`).
 
-        Accuracies have Wilson intervals at the effective number of trials, other means and paired comparison models
-        Student's t by question, the rest normal intervals of `standard_errors` (unit None: the method's own model).
+        Accuracies have Wilson intervals at the effective number of trials, the Pass@k family at that of questions;
+        other means and paired comparison models Student's t by question, the rest normal intervals of
+        `standard_errors` (unit None: the method's own model).
         On a scale with two ends intervals end there too.
         """
         check_level(level)
@@ -205,6 +209,13 @@ class Result(RankedModels):
         own = "trials" if self._credible else "questions" if self.contributions is not None else None
         if unit is not None and unit != own:
             self._refuse(unit, own)
+        if own == "questions" and isinstance(self.ranker, MeanOfCells) and isinstance(self.ranker, Bounded):
+            with self.precision():
+                top = float(self.ranker.bounds(self.stat)[1])
+                trials = np.asarray(self.stat.trials, float)
+            size = trials.sum(axis=1), (trials > 0).sum(axis=1)
+            ends = of_proportions(self.scores.astype(float), self.standard_errors**2, *size, level, top)
+            return Interval(*ends, level, BY_QUESTION, own)
         quantile = normal_quantile(level)
         if own == "questions" and self.contributions is not None:
             quantile = self.contributions.student(level)

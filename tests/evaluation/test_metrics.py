@@ -148,16 +148,34 @@ def test_inspect_published_accuracies_and_errors():
 @pytest.mark.parametrize("metric", FAMILY)
 def test_one_model_many_models_jit_and_vmap_agree(metric):
     R = np.random.default_rng(1).integers(0, 2, (3, 6, 5))
-    whole = FAMILY[metric](R, 3)
-    one = FAMILY[metric](R[1], 3)
-    traced = jax.jit(lambda r: FAMILY[metric](r, 3))(R)
-    batch = jax.jit(jax.vmap(lambda r: FAMILY[metric](r, 3)))(R[None].repeat(2, 0))
+    whole = FAMILY[metric](R, 3, method="normal")
+    one = FAMILY[metric](R[1], 3, method="normal")
+    traced = jax.jit(lambda r: FAMILY[metric](r, 3, method="normal"))(R)
+    batch = jax.jit(jax.vmap(lambda r: FAMILY[metric](r, 3, method="normal")))(R[None].repeat(2, 0))
     for name in ("point", "mean", "sd", "lower", "upper"):
         want = np.asarray(getattr(whole, name))
         assert getattr(one, name) == pytest.approx(want[1], rel=1e-6)
         assert isinstance(want, np.ndarray)
         np.testing.assert_allclose(getattr(traced, name), want, rtol=1e-6)
         np.testing.assert_allclose(getattr(batch, name), np.stack([want, want]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["pass_at_k", "pass_hat_k", "g_pass_at_k_tau", "mg_pass_at_k"])
+def test_intervals_of_the_pass_family_hold_their_points(metric):
+    """front-door A6: .947 lay beside [.400, .646], the posterior of the fifth power under a uniform prior."""
+    rng = np.random.default_rng(0)
+    R = (rng.random((4, 30, 5)) < rng.beta(1.2, 0.3, (4, 30, 1))).astype(int)
+    R[0] = 1  # nothing differs, and still no width of zero
+    for k in (1, 2, 3, 5):
+        found = FAMILY[metric](R, k, dtype="float64")
+        top = 2 / k * (k - -(-k // 2)) if metric == "mg_pass_at_k" else 1
+        assert np.all((found.lower <= found.point) & (found.point <= found.upper) & (found.upper <= top + 1e-12))
+        assert (found.upper - found.lower).min() > 0.01 * top or top == 0
+        fit = jr.fit(R, metric, k=k, dtype="float64") if k > 1 else None
+        if fit is not None:
+            np.testing.assert_allclose(fit.interval(), (found.lower, found.upper), atol=1e-9)
+    with pytest.raises(OptionError, match='use method="normal"'):
+        jax.jit(lambda r: FAMILY[metric](r, 2, method="questions"))(R)
 
 
 def test_bayes_and_avg_inside_jit():

@@ -294,7 +294,7 @@ def test_quantiles_are_no_centres_of_intervals(method: str) -> None:
 def test_estimates_and_judges_speak_the_same_words() -> None:
     estimate = jr.evaluation.pass_at_k(R, 2, level=0.8)
     low, high = found = estimate.interval()
-    assert (found.level, found.kind) == (0.8, "normal, within the range of the metric")
+    assert (found.level, found.kind) == (0.8, "Wilson, effective number of questions")
     np.testing.assert_array_equal(low, estimate.lower)
     np.testing.assert_array_equal(high, estimate.upper)
     draws = np.random.default_rng(0).normal([0.0, 1.0, 2.0], 0.5, (200, 3))

@@ -52,7 +52,7 @@ def evaluate(
     check_output("--output", output)
     data = responses_of(data, "evaluate", "rank them by jaxrank fit")
     arguments = _arguments(method, parse_options(settings))
-    options: dict[str, Any] = {"level": level, "method": "exact" if exact else "normal"}
+    options: dict[str, Any] = {"level": level} | ({"method": "exact"} if exact else {})
     if prior_file is not None:
         if method == "avg":
             raise OptionError("avg takes no prior; use --method bayes")
