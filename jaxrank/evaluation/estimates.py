@@ -188,6 +188,8 @@ def by_question(
     ends = of_questions(score, variance, np.asarray(cells.stat.trials, float).sum(axis=1), n, level, top)
     posterior = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), (0.0, top))
     known = np.isfinite(score)
+    lower: Any
+    upper: Any
     lower, upper = (np.where(known, own, other) for own, other in zip(ends, posterior, strict=True))
     return shaped(cells, Estimate(point, mean, sd, lower, upper, level, BY_QUESTION))
 
