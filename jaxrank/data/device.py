@@ -14,7 +14,7 @@ HIGHEST = jax.lax.Precision.HIGHEST
 
 def real() -> Any:
     """float64 inside ``jax.enable_x64(True)``, else float32."""
-    return jnp.zeros(()).dtype
+    return jax.dtypes.canonicalize_dtype(np.float64)
 
 
 def put(x: Any, dtype: Any) -> Array:

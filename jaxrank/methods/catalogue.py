@@ -75,7 +75,8 @@ def make(method: str | Ranker, **options: Any) -> Ranker:
     if not isinstance(method, str):
         raise OptionError(f"method must be an identifier or a ranker, not {type(method).__name__}")
     found = entry(method)
-    _check_options(method, options, [f.name for f in dataclasses.fields(found.ranker())])
+    if options:
+        _check_options(method, options, [f.name for f in dataclasses.fields(found.ranker())])
     return found.ranker(**options)
 
 

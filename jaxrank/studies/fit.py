@@ -28,7 +28,7 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Method, Ranker, Settles, statistic_of
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.seeds import as_key
+from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, coverage_note
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
@@ -88,7 +88,12 @@ def fit(
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)
     with precision(digits(data, dtype, double=ranker.double)):
-        stat, key = read_statistic(ranker, data, pairing), as_key(seed)
+        stat = read_statistic(ranker, data, pairing)
+        key = None
+        if ranker.stochastic or isinstance(seed, jax.Array):
+            key = as_key(seed)
+        else:
+            check_seed(seed)
         raw = run(ranker, stat, key if ranker.stochastic else None)
         raw = ranker.settle(stat, raw) if isinstance(ranker, Settles) else raw
         result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat, seed)
