@@ -75,7 +75,8 @@ def select(paths: list[Path], format: str | None, given: Any) -> tuple[list[Sour
     notes = []
     left = [file.path.name for k, file in enumerate(files) if k not in keep and kinds[k] != COMPANION]
     if left:
-        notes = [f"{len(left)} other files were left out ({', '.join(left[:3])}{', ...' if len(left) > 3 else ''})"]
+        named = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
+        notes = [f"{len(left)} other file{'s were' if len(left) > 1 else ' was'} left out ({named})"]
     return [files[k] for k in keep], [kinds[k] or "" for k in keep], notes
 
 
