@@ -38,6 +38,7 @@ def _path(folder: Any) -> str:
 DATA: dict[str, Callable[[Any], Any]] = {
     "array": lambda folder: R,
     "grades": lambda folder: jr.Responses(R / 2 + R[:, :, ::-1] / 2, NAMES, levels=(0, 0.5, 1)),
+    "real": lambda folder: jr.Responses(R + np.linspace(0, 0.4, R.size).reshape(R.shape), NAMES),
     "counts": lambda folder: jr.Responses.from_counts(R.sum(axis=2), 3, NAMES),
     "battles": lambda folder: jr.Comparisons(*zip(*PAIRS, strict=True), [1] * len(PAIRS)),
     "ties": lambda folder: jr.Comparisons(
