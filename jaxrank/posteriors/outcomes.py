@@ -160,10 +160,10 @@ class SetOutcomes(Distribution):
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
         n = self.event_shape[0]
         theta, eta = self.params[:n], jnp.where(self.stat.free, self.params[n:], 0)
-        allowed = allowed_orders(self.stat)
+        allowed, slates = jnp.asarray(allowed_orders(self.stat)), jnp.asarray(self.stat.slates)
 
         def draw(key: Array, row: Array) -> Array:
-            slate = self.stat.slates[row]
+            slate = slates[row]
             first, second = jax.random.split(key)
             order = jax.random.categorical(first, jnp.where(allowed[row], order_terms(theta, eta, slate), -jnp.inf))
             return _subset(second, jnp.where(slate, theta / (order + 1), -jnp.inf), order + 1, eta.shape[0])
