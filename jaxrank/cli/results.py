@@ -32,9 +32,8 @@ def result_table(result: Any, level: float, rule: Any = "competition", include_p
         ranks = np.asarray(rank_scores(scores, rule, result.fit.resolution))[order]
     frame["rank"] = ranks
     if partial.any():
-        seen = np.rint(result.coverage * len(result.data.questions)).astype(int)
         frame["rank"] = frame["rank"].astype(object).mask(partial[order], None)
-        frame["questions"] = seen[order]
+        frame["questions"] = result.data.n_seen[order]
         frame = frame.iloc[np.argsort(partial[order], kind="stable")].reset_index(drop=True)
     described, bars = "", Bars("score")
     if "lower" in frame:

@@ -108,6 +108,11 @@ class Data(abc.ABC):
         return np.ones(len(self.models))
 
     @property
+    def n_seen(self) -> np.ndarray:
+        """int (L,): questions on which a model has results; 0 where there are no questions."""
+        return np.rint(self.coverage * len(self.questions)).astype(int)
+
+    @property
     def partial(self) -> np.ndarray:
         """bool (L,): models with results on fewer than half of the questions, where others have half or more: too few
         to be ranked beside these."""
@@ -120,7 +125,7 @@ class Data(abc.ABC):
         few = np.flatnonzero(self.partial)
         if not len(few):
             return ""
-        seen = np.rint(self.coverage * len(self.questions)).astype(int)
+        seen = self.n_seen
         named = ", ".join(f"{self.models[i]!r} ({seen[i]})" for i in few[:8])
         more = f" and {len(few) - 8} more" if len(few) > 8 else ""
         return f"too few of the {len(self.questions)} questions to rank: {named}{more}"

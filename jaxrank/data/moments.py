@@ -13,13 +13,13 @@ from jaxrank.data.device import HIGHEST, ones_if_none, put, real
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts, one_hot_groups
-from jaxrank.data.weights import Weights, observed_weights
+from jaxrank.data.weights import OfQuestions, Weights, observed_weights
 from jaxrank.errors import UnsupportedDataError
 
 _SAME = 1e-12  # means within this part of the scale of their question are equal
 
 
-class Moments(eqx.Module):
+class Moments(OfQuestions):
     """Weight, sum and sum of squares of the scores of every cell, higher is better.
 
     Scores are centred and scaled question by question, so that large ones lose no digits and do not overflow.
@@ -81,11 +81,6 @@ class Moments(eqx.Module):
         """How far means over questions may be off by rounding."""
         size = jnp.abs(self.centre) + self.scale
         return jnp.maximum(_SAME, 8 * jnp.finfo(size.dtype).eps) * jnp.max(jnp.where(self.questions > 0, size, 0))
-
-    def mean_over_questions(self, values: Float[Array, "models questions"]) -> Float[Array, " models"]:
-        """Mean of ``values`` over the observed questions of each model; NaN where a model has none."""
-        w = self.observed
-        return jnp.sum(w * values, axis=-1) / jnp.sum(w, axis=-1)
 
     @classmethod
     def of(cls, data: Data, **_: Any) -> Moments:
@@ -198,7 +193,7 @@ class MomentCodes(eqx.Module):
         return cls(like, put((lookup - centre[:, None]) / scales[:, None], real()))
 
 
-class Samples(eqx.Module):
+class Samples(OfQuestions):
     """Every score apart, higher is better.
 
     **values**: (L, M, N), NaN where missing.  **trials**: (M, N) and **questions**: (M,) multiplicities.
@@ -232,11 +227,6 @@ class Samples(eqx.Module):
         w = self.weights
         n = jnp.sum(w, axis=-1)
         return jnp.sum(jnp.where(self.seen, values, 0) * w, axis=-1) / jnp.where(n > 0, n, 1)
-
-    def mean_over_questions(self, values: Float[Array, "models questions"]) -> Float[Array, " models"]:
-        """Mean of ``values`` over the observed questions of each model; NaN where a model has none."""
-        w = self.observed
-        return jnp.sum(w * values, axis=-1) / jnp.sum(w, axis=-1)
 
     @classmethod
     def of(cls, data: Data, **_: Any) -> Samples:

@@ -28,13 +28,13 @@ from jaxrank.data.kind import KINDS, Data, check_kind
 from jaxrank.data.pairing import all_pairs, pair_blocks, real_pair_blocks
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
-from jaxrank.data.weights import Rows, Weights, observed_weights
+from jaxrank.data.weights import OfQuestions, Rows, Weights, observed_weights
 from jaxrank.errors import UnsupportedDataError
 
 __all__ = ["HIGHEST", "BattleRows", "CountRows", "Counts", "Events", "PairRows", "Pairs", "Sequence"]
 
 
-class Counts(eqx.Module):
+class Counts(OfQuestions):
     """Category counts of every cell.
 
     **categories**: (L, M, C+1) observed (weighted) trials of each category.  **questions**: (M,) multiplicity of each
@@ -91,11 +91,6 @@ class Counts(eqx.Module):
         """Share of the trials of each cell with outcome 1 of binary data; 0 where nothing was observed."""
         n = self.trials
         return self.successes / jnp.where(n > 0, n, 1)
-
-    def mean_over_questions(self, values: Float[Array, "models questions"]) -> Float[Array, " models"]:
-        """Mean of ``values`` over the observed questions of each model; NaN where a model has none."""
-        w = self.observed
-        return jnp.sum(w * values, axis=-1) / jnp.sum(w, axis=-1)
 
     @classmethod
     def of(cls, data: Data, **_: Any) -> Counts:

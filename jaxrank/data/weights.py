@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -39,6 +41,20 @@ def observed_weights(
         return weights
     total = jnp.matmul(weights, groups, precision=jax.lax.Precision.HIGHEST)
     return weights * jnp.matmul(jnp.where(total > 0, 1 / jnp.where(total > 0, total, 1), 0), groups.T)
+
+
+class OfQuestions(eqx.Module):
+    """Mixin of statistics that hold results by question."""
+
+    @property
+    @abc.abstractmethod
+    def observed(self) -> Float[Array, "models questions"]:
+        """Weight of each cell in a mean over questions, 0 where nothing was observed."""
+
+    def mean_over_questions(self, values: Float[Array, "models questions"]) -> Float[Array, " models"]:
+        """Mean of ``values`` over the observed questions of each model; NaN where a model has none."""
+        w = self.observed
+        return jnp.sum(w * values, axis=-1) / jnp.sum(w, axis=-1)
 
 
 def unit_of(weights: Weights) -> str:
