@@ -98,9 +98,9 @@ def levenberg_marquardt(
     the start (which ``slope`` says).
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
-    quarter of eps^(2/3) of 1 + the largest parameter; or when rounding keeps steps from shrinking that do not change
-    the value any more: what is left is then of the size of these steps, or in a long flat valley of their sum, and
-    ``error`` says so.
+    quarter of eps^(2/3) of 1 + the largest parameter; or when rounding keeps undamped steps from shrinking that do not
+    change the value any more: what is left is then of the size of these steps, or in a long flat valley of their sum,
+    and ``error`` says so. (Damped ones are short in such a valley, however far its end.)
     """
     dtype = jax.tree.leaves(start)[0].dtype
     eps = jnp.finfo(dtype).eps
@@ -131,7 +131,8 @@ def levenberg_marquardt(
         lingers = slow & (size <= 16 * tolerance * scale)
         stalled = lingers | flat
         noise = _NOISE * jnp.maximum(size, state.size)
-        done = good & (state.damping <= 1e-2) & (small | stalled) & (state.steps > 1)
+        ends = (small & (state.damping <= 1e-2)) | (stalled & (state.damping == 0))
+        done = good & ends & (state.steps > 1)
         quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
         louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
         next_damping = jnp.where(state.steps > 0, quieter, state.damping)
