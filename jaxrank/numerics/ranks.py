@@ -220,7 +220,9 @@ def _weighted(a: Array, b: Array) -> Array:
         weight = 1 / (1 + _places(first, second))
         w = weight[..., :, None] + weight[..., None, :]
         total = total + _bounded(_inner(x * w, y), _inner(x * w, x), _inner(y * w, y)) / 2
-    return total
+    # sums of weights differ by their order, which is the compiler's: equal and opposite rankings are told by themselves
+    agrees, opposes = (jnp.all(x == other, axis=(-2, -1)) for other in (y, -y))
+    return jnp.where(jnp.isnan(total) | (agrees == opposes), total, jnp.where(agrees, 1, -1).astype(total.dtype))
 
 
 def top_k_overlap(a: Any, b: Any, k: int) -> Array:

@@ -44,14 +44,16 @@ class LuceLikelihood(Likelihood):
         # Held in memory once: fused into each of their four sums they would be divided anew every time.
         share = jax.lax.optimization_barrier(mass / total)
         # What i takes from j wherever both could be chosen. As a difference of two such flows the gradient of a model
-        # that met few others is not lost in the rounding of those that met millions.
+        # that met few others is not lost in the rounding of those that met millions, if what one loses the other gains:
+        # of a product that is fused into a difference compilers keep more digits than of its mirror image.
         flow = jnp.matmul(share, stat.rejected, precision=HIGHEST) * pi[None, :]
+        upper = jnp.triu(flow.T - flow, 1)
         expected = jnp.sum(flow, axis=0) + pi * jnp.sum(share, axis=1)
         square = jax.lax.optimization_barrier(share / total)
         cross = jnp.matmul(square, stat.rejected, precision=HIGHEST)
         among = rejected_together(stat, jnp.sum(square, axis=0))
         pairs = cross + cross.T + among + jnp.diag(jnp.sum(square, axis=1))
-        return value, jnp.sum(flow.T - flow, axis=1), jnp.diag(expected) - pi[:, None] * pi[None, :] * pairs
+        return value, jnp.sum(upper - upper.T, axis=1), jnp.diag(expected) - pi[:, None] * pi[None, :] * pairs
 
     def start(self, stat: Choices) -> Array:
         """Centred log-odds of each model's share of choices, half a choice added to both sides."""
