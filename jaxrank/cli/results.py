@@ -9,8 +9,9 @@ import numpy as np
 
 import jaxrank as jr
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.results.bars import Bars
 
 
 def fit_quietly(data: Any, method: str, **options: Any) -> Any:

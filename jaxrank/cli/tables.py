@@ -11,20 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.results.tables import MISSING, column_text, fold, pad, visible
+from jaxrank.results.bars import Bars
 from jaxrank.results.tables import Table as Plain
+from jaxrank.results.tables import column_text, fold, pad, visible
 
 LONGEST = 60
 """Cells that bars take at most."""
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Draw column ``point`` as a dot and ``lower`` to ``upper`` as a line, all rows on one axis."""
-
-    point: str
-    lower: str | None = None
-    upper: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,26 +96,16 @@ def draw_bars(
     columns: Mapping[str, Sequence[Any] | np.ndarray], bars: Bars, width: int, unicode: bool = True
 ) -> tuple[str, str, list[str]]:
     """The ends of the axis as text, and one drawing of ``width`` characters a row; NaN draws nothing."""
-    mid = np.asarray(columns[bars.point], float)
-    low = np.asarray(columns[bars.lower], float) if bars.lower else mid
-    high = np.asarray(columns[bars.upper], float) if bars.upper else mid
-    ends = np.concatenate([x[np.isfinite(x)] for x in (low, mid, high)])
-    if not len(ends):
-        return MISSING, MISSING, [""] * len(mid)
-    left, right = float(ends.min()), float(ends.max())
+    axis = bars.on_axis(columns)
     line, dot = ("─", "●") if unicode else ("-", "o")
-
-    def place(x: float) -> int:
-        share = 0.5 if right == left else (min(max(x, left), right) - left) / (right - left)
-        return round(share * (width - 1))
-
     drawings = []
-    for lo, x, hi in zip(low.tolist(), mid.tolist(), high.tolist(), strict=True):
-        if not math.isfinite(x):
+    for places in zip(axis.low.tolist(), axis.mid.tolist(), axis.high.tolist(), strict=True):
+        if math.isnan(places[1]):
             drawings.append("")
             continue
-        start, end = (place(x) if math.isnan(e) else place(e) for e in (lo, hi))
+        start, point, end = (round(place * (width - 1)) for place in places)
         cells = [line if start <= i <= end else " " for i in range(width)]
-        cells[place(x)] = dot
+        cells[point] = dot
         drawings.append("".join(cells).rstrip())
-    return *column_text([left, right]), drawings  # pyright: ignore[reportReturnType]
+    left, right = column_text([axis.left, axis.right])
+    return left, right, drawings

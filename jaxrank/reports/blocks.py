@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jaxrank.results.bars import Bars
+
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph. **lead**: in larger letters."""
 
     words: str
+    lead: bool = False
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,6 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A pandas frame. **folded**: shown on demand only."""
-
-    frame: Any
-    folded: str = ""
-
-
-@dataclass(frozen=True)
 class Figure:
     """A plot: ``draw(ax=figure)`` draws it. **name**: of its file. **alt**: what it shows, for those who cannot see
     it."""
@@ -37,6 +32,17 @@ class Figure:
     name: str
     alt: str
     draw: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A pandas frame. **folded**: shown on demand only. **bars**: drawn within a page's table; where tables hold text
+    alone the ``figure`` shows the same."""
+
+    frame: Any
+    folded: str = ""
+    bars: Bars | None = None
+    figure: Figure | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.figures import svg
 from jaxrank.results.tables import render, visible
 
-TALL = 25  # rows, above which a table scrolls within its box
+TALL, TALLEST = 25, 100  # rows, above which a table scrolls within its box; of one that stands for a figure
 
 
 def write_html(title: str, sections: Sequence[Section], path: Path) -> None:
@@ -41,7 +41,7 @@ def _section(number: int, section: Section) -> str:
 
 def _block(block: Any) -> str:
     if isinstance(block, Text):
-        return f"<p>{escape(block.words)}</p>"
+        return f'<p class="lead">{escape(block.words)}</p>' if block.lead else f"<p>{escape(block.words)}</p>"
     if isinstance(block, Code):
         return "<pre>" + "\n".join(map(escape, block.words.splitlines())) + "</pre>"
     if isinstance(block, Figure):
@@ -51,6 +51,6 @@ def _block(block: Any) -> str:
         rows = [f'<dt class="{escape(a)}">{escape(a)}</dt><dd>{escape(b)}</dd>' for a, b in block.rows]
         return "<dl>" + "\n".join(rows) + "</dl>"
     assert isinstance(block, Table)
-    tall = " tall" if len(block.frame) > TALL else ""
-    box = f'<div class="box{tall}">{render(block.frame, "html")}</div>'
+    tall = " tall" if len(block.frame) > (TALLEST if block.bars else TALL) else ""
+    box = f'<div class="box{tall}">{render(block.frame, "html", bars=block.bars)}</div>'
     return f"<details><summary>{escape(block.folded)}</summary>{box}</details>" if block.folded else box

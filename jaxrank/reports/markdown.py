@@ -45,4 +45,6 @@ def _block(block: Any, folder: Path) -> str:
     rules = ["---:" if number else "---" for number in cells.numeric().values()]
     columns = {plain(name): map(plain, values) for name, values in cells.cells().items()}
     table = "\n".join(f"| {' | '.join(r)} |" for r in (columns, rules, *zip(*columns.values(), strict=True)))
-    return f"{plain(block.folded)}:\n\n{table}" if block.folded else table
+    before = f"{plain(block.folded)}:\n\n" if block.folded else ""
+    before += f"{_block(block.figure, folder)}\n\n" if block.figure else ""
+    return before + table

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from jaxrank.numerics.interval import Interval, percent
+from jaxrank.numerics.status import Status
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.study import Found
 from jaxrank.results import plots
+from jaxrank.results.bars import Bars
 from jaxrank.results.plots.views import size_of
 from jaxrank.results.storage import versions
 from jaxrank.results.tiers import tiers
@@ -18,31 +23,85 @@ MATRIX = 80  # models, above which matrices of all pairs are left out
 
 
 def sections(found: Found) -> list[Section]:
-    """All sections, in the order of reading."""
-    made = [_summary(found), _data(found), _ranking(found), _tiers(found), _ranks(found), _agreement(found)]
-    return [*made, _convergence(found), _making(found)]
+    """All sections that these data and this method fill, answers first."""
+    making = [_summary, _ranking, _tiers, _ranks, _convergence, _agreement, _data, _making]
+    return [section for make in making if (section := make(found)) is not None]
 
 
 def _summary(found: Found) -> Section:
-    result, order = found.result, found.result.order
-    best = [result.models[i] for i in order if result.ranks[i] == 1]
-    lead = f"Best by {result.method}: {', '.join(best)}."
-    rows = [("Data", size_of(found.data)), ("Best", lead)]
-    if found.replicates is not None and found.replicates.tally.finite > 1:
-        first = found.replicates.rank_sets(found.level).lower
-        top = [result.models[i] for i in order if first[i] == 1]
-        shown = ", ".join(top[:12]) + (f" and {len(top) - 12} more" if len(top) > 12 else "")
-        rows.append((f"Not separable from the top at {found.level:.0%}", shown))
-    problems = len(found.diagnosis.problems)
-    rows.append(("Diagnosis", f"{len(found.diagnosis.findings)} findings, {problems} of them problems"))
-    return Section("In short", [Items(rows)])
+    lines = [_first(found), _rivals(found), _settling(found)]
+    cautions = [f.name for f in found.diagnosis.findings if f.severity != "note"]
+    data = f"The data: {size_of(found.data)}."
+    if cautions:
+        data += f" To be known about them: {', '.join(cautions)} (see Data and diagnosis)."
+    return Section("In short", [*(Text(line, lead=True) for line in lines if line), Text(data)])
+
+
+def _first(found: Found) -> str:
+    """Who is first, with which score, and how often."""
+    result, rep = found.result, found.replicates
+    best = [i for i in result.order if result.ranks[i] == 1]
+    if not best:
+        return f"{result.method} ranks no model: {result.explain()}."
+    if len(best) > 1:
+        return f"{_listed([result.models[i] for i in best])} share the first place by {result.method}."
+    (i,) = best
+    score = _number(float(result.scores[i]), _interval(found), int(i))
+    often = f"; it is first in {rep.p_best[i]:.0%} of the replicates" if rep is not None else ""
+    return f"{result.models[i]} is first by {result.method} with {score}{often}."
+
+
+def _rivals(found: Found) -> str:
+    """Who cannot be told from the first."""
+    result, rep = found.result, found.replicates
+    if rep is None or rep.tally.finite < 2:
+        return ""
+    first = rep.rank_sets(found.level).lower
+    others = [result.models[i] for i in result.order if first[i] == 1 and result.ranks[i] != 1]
+    if not others:
+        return f"No other model can be first, at {percent(found.level)}."
+    return f"At {percent(found.level)} the first place may as well belong to {_listed(others, 8)}."
+
+
+def _settling(found: Found) -> str:
+    """After how many trials the ranking stays as it is."""
+    con = found.convergence
+    if con is None:
+        return ""
+    method, n = con.methods[0], con.n_trials
+    if con.not_converged(method) == 1:
+        return f"More than {n} trials are needed until the whole ranking stays as it is."
+    after = {share: np.flatnonzero(con.cdf(method) >= share) for share in (0.5, 0.95)}
+    told = [f"{share:.0%} of the replicates after {at[0]} trials" for share, at in after.items() if len(at)]
+    if not told:
+        return f"The whole ranking settles within {n} trials in {1 - con.not_converged(method):.0%} of the replicates."
+    late = "" if len(after[0.95]) else f", and in {con.not_converged(method):.0%} not within {n}"
+    return f"The whole ranking has settled in {' and in '.join(told)}{late}."
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    shown = list(names[:most])
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return " and ".join([*([", ".join(shown[:-1])] if shown[1:] else []), shown[-1]])
+
+
+def _number(score: float, interval: Interval | None, i: int) -> str:
+    """A score with as many decimals as its interval gives sense to."""
+    if interval is None or not np.isfinite(width := float(interval.upper[i] - interval.lower[i])):
+        return f"{score:.4g}"
+    decimals = max(0, 1 - math.floor(math.log10(width / 2))) if width > 0 else 4
+    return (
+        f"{score:.{decimals}f} ({percent(interval.level)} interval {interval.lower[i]:.{decimals}f} to "
+        f"{interval.upper[i]:.{decimals}f})"
+    )
 
 
 def _data(found: Found) -> Section:
     said = [*found.data.notes, *([found.missing["models"]] if "models" in found.missing else [])]
     notes = [("note", note) for note in said]
     findings = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in found.diagnosis.findings]
-    blocks: list[Any] = [Items([*notes, *findings]) if notes or findings else Text("Nothing to report.")]
+    blocks: list[Any] = [Items([*findings, *notes]) if notes or findings else Text("Nothing to report.")]
     if found.data.questions:
         draw = lambda ax: plots.response_matrix(found.result, ax)
         blocks.append(Figure("outcomes", "Mean outcome of every model on every question", draw))
@@ -53,40 +112,42 @@ def _data(found: Found) -> Section:
     return Section("Data and diagnosis", blocks)
 
 
+def _interval(found: Found) -> Interval | None:
+    """The interval of the scores: the method's own, else of the replicates where most have scores."""
+    rep, result = found.replicates, found.result
+    if result.has_interval:
+        return result.interval(found.level)
+    return rep.interval(found.level) if rep is not None and 2 * rep.tally.finite > rep.n_replicates else None
+
+
 def _ranking(found: Found) -> Section:
     rep, result = found.replicates, found.result
-    blocks: list[Any] = [Text(f"Method: {result.method}. Status: {result.status}.")]
-    frame = result.to_frame(level=found.level)
-    has_sets = rep is not None and rep.tally.finite > 1
-    if (played := _played(found.data)) is not None:
-        frame[found.data.content] = played[result.order]
+    status = "" if result.status == Status.CONVERGED else f" Status: {result.status}."
+    order = result.order
+    frame, kinds = result.to_frame(level=None), []
     if rep is not None:
-        order = result.order
-        if not result.has_interval and 2 * rep.tally.finite > rep.n_replicates:
-            frame["lower"], frame["upper"] = (end[order] for end in rep.interval(found.level))
         ranks = rep.rank_intervals(found.level)
         frame["rank_interval"] = _ranges(ranks, order)
-        if has_sets:
-            sets = rep.rank_sets(found.level)
-            frame["rank_set"] = _ranges(sets, order)
+        kinds.append(f"rank_interval: of each model's rank, {ranks.words}")
+        if rep.tally.finite > 1:
+            frame["rank_set"] = _ranges(rep.rank_sets(found.level), order)
+            kinds.append(f"rank_set: ranks that hold for all models at once with {percent(found.level)}")
         frame["p_best"] = rep.p_best[order]
-    kinds = []
-    if result.has_interval:
-        kinds.append(f"lower, upper: normal {found.level:.0%} interval of the score")
-    elif "lower" in frame:
-        kinds.append(f"lower, upper: {found.level:.0%} percentile interval of the score over replicates")
-    if rep is not None:
-        kinds.append(
-            f"rank_interval: {found.level:.0%} percentile interval of the rank over {rep.n_replicates:,} "
-            f"replicates by {rep.scheme}; p_best: share of replicates in which the model is first, ties sharing it"
-        )
-    if has_sets:
-        kinds.append(f"rank_set: rank sets, which hold for all models at once with {found.level:.0%}")
-    blocks += [Text(". ".join(kinds) + "."), Table(frame)] if kinds else [Table(frame)]
+        kinds.append("p_best: share of replicates in which the model is first, ties sharing it")
+    if (played := _played(found.data)) is not None:
+        frame[found.data.content] = played[order]
+    elif found.data.gaps:
+        frame["questions"] = found.data.n_seen[order]
+    interval = _interval(found)
+    if interval is not None:
+        frame["lower"], frame["upper"] = (end[order] for end in interval)
+        kinds.insert(0, f"lower, upper: interval of the score, {interval.words}")
     source = result if result.has_interval or rep is None else rep
     draw = lambda ax: plots.leaderboard(source, ax, level=found.level)
-    blocks.insert(1, Figure("leaderboard", "Scores with intervals, best model first", draw))
-    return Section("Ranking", blocks)
+    figure = Figure("leaderboard", "Scores with intervals, best model first", draw)
+    bars = Bars("score", "lower", "upper") if interval is not None else Bars("score")
+    told = [Text(". ".join(kinds) + ".")] if kinds else []
+    return Section("Ranking", [Text(f"By {result.method}.{status}"), Table(frame, bars=bars, figure=figure), *told])
 
 
 def _played(data: Any) -> np.ndarray | None:
@@ -101,10 +162,10 @@ def _ranges(ends: Any, order: np.ndarray) -> list[str]:
     return [f"{a}" if a == b else f"{a}–{b}" for a, b in zip(ends.lower[order], ends.upper[order], strict=True)]
 
 
-def _tiers(found: Found) -> Section:
+def _tiers(found: Found) -> Section | None:
     source = found.replicates if found.replicates is not None else found.result
     if found.replicates is None and not found.result.has_interval:
-        return Section("Tiers", [Text(f"No tiers: {found.missing.get('bootstrap', 'no replicates')}")])
+        return None
     if found.replicates is not None and found.replicates.tally.finite < 2:
         return Section("Tiers", [Text("No tiers: too few replicates have scores for all models.")])
     tier, order = tiers(source, found.level).tiers, found.result.order
@@ -116,10 +177,10 @@ def _tiers(found: Found) -> Section:
     return Section("Tiers", [Text(words), Items(rows), Figure("tiers", "Models coloured by tier", draw)])
 
 
-def _ranks(found: Found) -> Section:
+def _ranks(found: Found) -> Section | None:
     rep = found.replicates
     if rep is None:
-        return Section("How sure the ranks are", [Text(f"Not computed: {found.missing['bootstrap']}")])
+        return None
     blocks: list[Any] = [Text(f"{rep.n_replicates:,} replicates by {rep.scheme}.")]
     failed = [(str(status), f"{n:,} replicates") for status, n in rep.status_counts().items() if status]
     blocks += [Items(failed)] if failed else []
@@ -152,10 +213,10 @@ def _agreement(found: Found) -> Section:
     return Section("Agreement of methods", [*blocks, *([Text("Left out:"), Items(left)] if left else [])])
 
 
-def _convergence(found: Found) -> Section:
+def _convergence(found: Found) -> Section | None:
     con = found.convergence
     if con is None:
-        return Section("How many trials are needed", [Text(f"Not computed: {found.missing['convergence']}.")])
+        return None
     words = (
         "Trials are drawn again with replacement, and models ranked after each. convergence@n is the number of trials "
         "from which on the ranking equals that of Bayes@N on all trials; mean counts those that never settle as N."
@@ -175,4 +236,5 @@ def _making(found: Found) -> Section:
     rows += [("Python", platform.python_version()), ("seed", str(found.seed))]
     rows += [("method", found.result.method), ("options", ", ".join(f"{k}={v}" for k, v in options.items()) or "none")]
     rows += [("computed in", f"{found.seconds:.1f} s")]
+    rows += [(f"no {name}", why) for name, why in found.missing.items() if name != "models"]
     return Section("How this page was made", [Items(rows), *([Code(found.command)] if found.command else [])])

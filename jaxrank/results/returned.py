@@ -20,6 +20,7 @@ from jaxrank.models.options import shown
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.separation import Superiority
 from jaxrank.results import storage
+from jaxrank.results.bars import Bars
 from jaxrank.results.drawing import draw
 from jaxrank.results.tables import render
 
@@ -64,14 +65,16 @@ class Returned(abc.ABC):
 
     def summary(self, format: str = "text") -> str:
         """The table with how it was made; ``format``: "text", "html", "latex" or "csv" (the numbers alone, in full)."""
-        return render(self._shown(), format, title=self._title(), notes=self._foot())
+        frame = self._shown()
+        return render(frame, format, title=self._title(), notes=self._foot(), bars=self._bars(frame))
 
     def _repr_html_(self) -> str:
         """The summary as a notebook shows it, the first 30 rows."""
         frame = self._shown()
         more = len(frame) - NOTEBOOK_ROWS
         notes = [*([f"and {more} more rows"] if more > 0 else []), *self._foot()]
-        return render(frame.head(NOTEBOOK_ROWS), "html", title=self._title(), notes=notes)
+        top = frame.head(NOTEBOOK_ROWS)
+        return render(top, "html", title=self._title(), notes=notes, bars=self._bars(top))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything to ``.npz`` (`jaxrank.load` reads it back), or the table of `to_frame` to ``.csv``,
@@ -94,6 +97,10 @@ class Returned(abc.ABC):
     def _shown(self) -> pd.DataFrame:
         """The table of the summary, names as columns."""
         return self.to_frame()
+
+    def _bars(self, frame: pd.DataFrame) -> Bars | None:
+        """What a page draws beside the numbers of a table: scores with their intervals, where it has them."""
+        return Bars("score", "lower", "upper") if {"score", "lower", "upper"} <= {*frame.columns} else None
 
     def _stored(self) -> pd.DataFrame:
         """The table of files."""
@@ -150,7 +157,8 @@ class RankedModels(Returned):
         """The ranking with how it was made, intervals at ``level``; ``format``: "text", "html", "latex" or "csv" (the
         numbers alone, in full)."""
         check_level(level)
-        return render(self.to_frame(level=level), format, title=self._title(), notes=self._foot(level))
+        frame = self.to_frame(level=level)
+        return render(frame, format, title=self._title(), notes=self._foot(level), bars=self._bars(frame))
 
     def _foot(self, level: float = 0.95) -> list[str]:
         return []

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxrank.models.options import check_choice
+from jaxrank.results.bars import Bars
 
 FORMATS = ("text", "html", "latex", "csv")
 SPARE = ("ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
@@ -22,6 +23,7 @@ THEN = (
     *(("scaling_metric",), ("plain_mean",), ("dawid_skene",), ("null",), ("cross_fit",)),
     *(
         ("rank_lower", "rank_upper"),
+        ("rank_set",),
         ("p_best",),
         ("status",),
         ("lower", "upper"),
@@ -122,19 +124,32 @@ class Table:
         ]
         return "\n".join([*lines, *map(visible, self.notes)])
 
-    def html(self) -> str:
-        """A ``table`` element."""
-        numeric, cells = list(self.numeric().values()), self.cells()
-        kind = lambda number: ' class="number"' if number else ""
+    def html(self, bars: Bars | None = None) -> str:
+        """A ``table`` element. **bars**: drawn in a column of their own before that of their points. Columns of numbers
+        have the class "number", those that leave narrow terminals "spare"."""
+        cells = self.cells()
+        spare = {*SPARE, *(name for group in THEN for name in group)}
+        marks = {
+            name: " ".join([*(["number"] if number else []), *(["spare"] if name in spare else [])])
+            for name, number in self.numeric().items()
+        }
         safe = lambda text: html.escape(visible(text))
-        head = "".join(f"<th{kind(n)}>{safe(name)}</th>" for name, n in zip(cells, numeric, strict=True))
-        rows = zip(*cells.values(), strict=True)
-        body = "\n".join(
-            "<tr>" + "".join(f"<td{kind(n)}>{safe(v)}</td>" for v, n in zip(row, numeric, strict=True)) + "</tr>"
-            for row in rows
+        tag = lambda kind, mark, inner: (
+            f'<{kind} class="{mark}">{inner}</{kind}>' if mark else f"<{kind}>{inner}</{kind}>"
         )
+        head = {name: tag("th", marks[name], safe(name).replace("_", "_<wbr>")) for name in cells}  # may break there
+        columns = {name: [tag("td", marks[name], safe(v)) for v in values] for name, values in cells.items()}
+        if bars is not None:
+            ends = [cells[name] for name in (bars.lower, bars.upper) if name]
+            labels = [f"{p} ({' to '.join(e)})" if e else p for p, *e in zip(cells[bars.point], *ends, strict=True)]
+            drawn = [tag("td", "bar", svg) for svg in bars.on_axis(self.columns).svg(labels)]
+            head[bars.point] = tag("th", "bar", "") + head[bars.point]
+            columns[bars.point] = [a + b for a, b in zip(drawn, columns[bars.point], strict=True)]
+        body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns.values(), strict=True))
+        head = "".join(head.values())
+        width = len(cells) + (bars is not None)
         caption = f"<caption>{safe(self.title)}</caption>\n" if self.title else ""
-        foot = f'<tfoot><tr><td colspan="{len(cells)}">{"<br>".join(map(safe, self.notes))}</td></tr></tfoot>\n'
+        foot = f'<tfoot><tr><td colspan="{width}">{"<br>".join(map(safe, self.notes))}</td></tr></tfoot>\n'
         foot = foot if self.notes else ""
         return f"<table>\n{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot}</table>"
 
@@ -153,14 +168,16 @@ class Table:
         return "\n".join([*lines, r"\end{table}"])
 
 
-def render(frame: Any, format: str = "text", *, title: str = "", notes: Sequence[str] = ()) -> str:
-    """A pandas frame as "text", "html" (a ``table`` element), "latex" (needs booktabs) or "csv" (numbers in full, no
-    title, no notes)."""
+def render(
+    frame: Any, format: str = "text", *, title: str = "", notes: Sequence[str] = (), bars: Bars | None = None
+) -> str:
+    """A pandas frame as "text", "html" (a ``table`` element, with ``bars``), "latex" (needs booktabs) or "csv" (numbers
+    in full, no title, no notes)."""
     check_choice("format", format, tuple(FORMATS))
     if format == "csv":
         return frame.to_csv(index=False, lineterminator="\n")
     table = Table.of(frame, title, notes)
-    return {"text": table.text, "html": table.html, "latex": table.latex}[format]()
+    return {"text": table.text, "html": lambda: table.html(bars), "latex": table.latex}[format]()
 
 
 def column_text(values: Sequence[Any] | np.ndarray) -> list[str]:

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from jaxrank.cli.app import make_app
-from jaxrank.cli.tables import Bars, Table, draw_bars
+from jaxrank.cli.tables import Table, draw_bars
+from jaxrank.results.bars import Bars
 from jaxrank.results.tables import SPARE, THEN, cell_width, column_text, fold, latex_escape, render, visible
 from jaxrank.results.tables import Table as Plain
 

@@ -15,8 +15,9 @@ from jaxrank.cli.arguments import (
     check_output,
 )
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
 from jaxrank.errors import DataError, OptionError
+from jaxrank.results.bars import Bars
 
 
 def arise(

@@ -25,7 +25,8 @@ from jaxrank.cli.arguments import (
 )
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
+from jaxrank.results.bars import Bars
 
 SchemeName = Annotated[
     str | None,

@@ -16,9 +16,10 @@ from jaxrank.cli.arguments import (
     parse_options,
     with_data,
 )
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
 from jaxrank.data.responses import responses_of
 from jaxrank.errors import OptionError
+from jaxrank.results.bars import Bars
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "bayes": (),

@@ -18,7 +18,8 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
+from jaxrank.results.bars import Bars
 
 Model = Annotated[
     str | None,

@@ -9,7 +9,8 @@ import typer
 
 from jaxrank.cli.arguments import Level, Output, check_output, parse_numbers
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
+from jaxrank.results.bars import Bars
 
 
 def rubrics(
