@@ -23,7 +23,6 @@ USAGE: Any = typer.BadParameter.__mro__[1]
 """The class of the errors in what was typed, whichever package typer takes it from."""
 
 ALIASES = {
-    "rank": ("fit",),
     "run": ("fit",),
     "methods": ("list", "compare"),
     "diagnose": ("check",),
@@ -69,9 +68,9 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word, known = args[0], self.list_commands(ctx)
         if word not in known and not word.startswith("-"):
+            if word == "rank" or os.path.exists(word) or word in datasets.available():
+                return super().resolve_command(ctx, ["fit", *args[word == "rank" :]])
             near = [f"jaxrank {name}" for name in difflib.get_close_matches(word, known, n=1)]
-            if os.path.exists(word) or word in datasets.available():
-                near = [f"jaxrank fit {word}"]
             near = near or [f"jaxrank {name}" for name in ALIASES.get(word, ())]
             hint = f"; did you mean `{'` or `'.join(near)}`?" if near else f"; there are {', '.join(known)}"
             raise OptionError(f"there is no command {word!r}{hint}")

@@ -41,29 +41,41 @@ def catalogue() -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """The entry of an identifier; `UnknownMethodError` with the nearest identifiers where there is none."""
+    """The entry of an identifier, or of a name in speech that means one alone ("Bradley-Terry", "accuracy", "pass@k");
+    `UnknownMethodError` with the nearest identifiers where there is none."""
     if name in entries():
         return entries()[name]
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("^", "_hat_")).strip("_")
+    meant = plain if plain in entries() else ALIASES.get(plain)
+    if meant is not None:
+        return entries()[meant]
     spoken = next((meant for word, meant in SPOKEN.items() if re.fullmatch(word, plain)), ())
-    near = [plain] if plain in entries() else list(spoken) or difflib.get_close_matches(plain, entries(), n=3)
+    near = list(spoken) or difflib.get_close_matches(plain, entries(), n=3)
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
     raise UnknownMethodError(f"unknown method {name!r}{hint} jaxrank.catalogue() lists all {len(entries())}")
 
 
+ALIASES = {
+    **dict.fromkeys(("acc", "accuracy", "mean", "average"), "avg"),
+    **dict.fromkeys(("bt", "bradleyterry"), "bradley_terry"),
+    **dict.fromkeys(("bayes_n", "bayes_at_n"), "bayes"),
+    "pass_k": "pass_at_k",
+    "davidson": "bradley_terry_davidson",
+    "pl": "plackett_luce",
+}
+"""What methods are called in speech, without capitals and signs, where one identifier is meant."""
+
 SPOKEN = {
-    "bt|bradleyterry": ("bradley_terry", "bradley_terry_map"),
-    "acc|accuracy|mean|average|win_rate|winrate": ("avg",),
-    r"pass_(at_)?\d+|pass_k": ("pass_at_k",),
+    r"pass_(at_)?\d+": ("pass_at_k",),
     r"pass_hat_\d+": ("pass_hat_k",),
-    "bayes_n|bayes_at_n|default": ("bayes",),
+    "default": ("avg",),
+    "winrate": ("win_rate",),
     "irt|1pl": ("rasch_map", "mml_rasch"),
+    "mml": ("mml_rasch", "mml_2pl", "mml_3pl"),
     "2pl": ("rasch_2pl_map", "mml_2pl"),
     "3pl": ("mml_3pl",),
-    "pl": ("plackett_luce", "plackett_luce_map"),
-    "davidson": ("bradley_terry_davidson", "bradley_terry_davidson_map"),
 }
-"""What methods are called in speech, as patterns without capitals and signs, and the identifiers that are meant."""
+"""The same where several are meant, or one with an option, as patterns: these are asked about."""
 
 
 def make(method: str | Ranker, **options: Any) -> Ranker:

@@ -41,8 +41,8 @@ _READING = tuple(p.name for p in inspect.signature(from_frame).parameters.values
 
 
 def method_name(method: str | Ranker) -> str:
-    """What a method is called in results and messages."""
-    return method if isinstance(method, str) else type(method).__name__
+    """What a method is called in results and messages: its identifier, whatever it was called in speech."""
+    return catalogue.entry(method).name if isinstance(method, str) else type(method).__name__
 
 
 def default_method(data: Data, R0: Any = None) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import typer.main
 
+import jaxrank as jr
 from jaxrank.cli.app import make_app
 from jaxrank.errors import UnknownMethodError
 from jaxrank.methods import catalogue
@@ -203,12 +204,11 @@ def test_no_bad_file_ends_in_a_traceback(run: Run, command: str, content: str) -
 
 
 def test_what_is_typed_wrong_is_answered_in_one_line(run: Run) -> None:
-    """front-door B10: `jaxrank rank FILE` and `jaxrank FILE`; unknown options and missing arguments."""
+    """front-door B10: unknown options and missing arguments."""
     Path("r.csv").write_text("")
     for words, hint in (
-        (["rank", "r.csv"], "jaxrank fit"),
-        (["r.csv"], "jaxrank fit r.csv"),
-        (["misguided_attention"], "jaxrank fit misguided_attention"),
+        (["rank", "r.csv"], "r.csv"),
+        (["r.csv"], "r.csv"),
         (["bootstap", "r.csv"], "jaxrank bootstrap"),
         (["nonsense"], "there are arise, bootstrap"),
         (["fit"], "--help"),
@@ -233,13 +233,23 @@ def test_an_unknown_method_is_answered_for_the_command_line(run: Run, tmp_path: 
 def test_what_methods_are_called_in_speech_is_understood() -> None:
     """front-door B8: "bt", "accuracy", "pass@1", "pass^4", "irt" had no suggestion."""
     assert {name for meant in catalogue.SPOKEN.values() for name in meant} <= set(catalogue.catalogue())
-    said = {"bt": "bradley_terry", "Accuracy": "avg", "mean": "avg", "pass@1": "pass_at_k", "pass^4": "pass_hat_k"}
-    said |= {"irt": "rasch_map", "bradley-terry": "bradley_terry", "Pass@k": "pass_at_k", "davidson": "davidson"}
-    for word, meant in said.items():
-        with pytest.raises(UnknownMethodError, match=f"did you mean '\\w*{meant}"):
+    one = {"bt": "bradley_terry", "Accuracy": "avg", "mean": "avg", "pass@k": "pass_at_k", "Pass^k": "pass_hat_k"}
+    one |= {"bradley-terry": "bradley_terry", "Bayes@N": "bayes", "davidson": "bradley_terry_davidson", "Elo": "elo"}
+    assert {word: catalogue.entry(word).name for word in one} == one
+    assert jr.fit([[1, 0], [0, 0]], "Accuracy").method == "avg"
+    for word, meant in {"irt": "rasch_map", "pass@1": "pass_at_k", "pass^4": "pass_hat_k", "mml": "mml_rasch"}.items():
+        with pytest.raises(UnknownMethodError, match=f"did you mean '{meant}'"):
             catalogue.entry(word)
     with pytest.raises(UnknownMethodError, match=r"'zzz'\. jaxrank\.catalogue"):
         catalogue.entry("zzz")
+
+
+def test_a_file_alone_is_ranked(run: Run, tmp_path: Path) -> None:
+    """front-door B10: `jaxrank FILE` and `jaxrank rank FILE` were answered by a hint."""
+    file = data_file(tmp_path)
+    asked = [run("fit", file), run(file), run("rank", file)]
+    assert asked[0][0] == 0 and "rank" in asked[0][1]
+    assert asked[1] == asked[0] and asked[2] == asked[0]
 
 
 @pytest.mark.parametrize(
