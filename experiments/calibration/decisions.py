@@ -64,20 +64,22 @@ def needed(trials: int, sets: int) -> str:
 
 def stopping(truth: Truth, sets: int) -> str:
     """Two equal models on 50 questions, looked at by Bayes@N: the share of sets in which the second is declared the
-    better one, after 16 trials, and at any of 80 looks."""
+    better one, at one look after 16 trials, at any of 80 looks that the rule is told of, and of 80 that it is not."""
     rng = np.random.default_rng(0)
-    once, ever = [], []
+    once, told, untold = [], [], []
     for outcomes in truth.draw(rng, sets, 2, 50, LOOKS):
         right = outcomes.cumsum(axis=3, dtype=np.int16).reshape(-1, 50, LOOKS)
-        wrong = np.zeros((len(outcomes), LOOKS), bool)
+        wrong = {1: np.zeros((len(outcomes), LOOKS), bool), LOOKS: np.zeros((len(outcomes), LOOKS), bool)}
         for n in range(1, LOOKS + 1):
             found = evaluation.bayes(jr.Responses.from_counts(right[..., n - 1], n))
             mu, sigma = found.mean.reshape(-1, 2), found.sd.reshape(-1, 2)
-            told = evaluation.stopping_rule(mu, sigma, level=LEVEL)
-            wrong[:, n - 1] = np.asarray(told.separated[:, 0]) & (np.asarray(told.order[:, 0]) == 1)
-        once.append(wrong[:, 15])
-        ever.append(wrong.any(axis=1))
-    return f"{percent(np.concatenate(once))} / {percent(np.concatenate(ever))}"
+            for looks, said in wrong.items():
+                settled = evaluation.stopping_rule(mu, sigma, looks=looks, level=LEVEL)
+                said[:, n - 1] = np.asarray(settled.separated[:, 0]) & (np.asarray(settled.order[:, 0]) == 1)
+        once.append(wrong[1][:, 15])
+        told.append(wrong[LOOKS].any(axis=1))
+        untold.append(wrong[1].any(axis=1))
+    return " / ".join(percent(np.concatenate(x)) for x in (once, told, untold))
 
 
 def shared_ranks(truth: Truth, models: int, questions: int, trials: int, sets: int) -> str:
@@ -107,7 +109,9 @@ LINES |= {
     for n in (1, 3, 16)
 }
 LINES |= {
-    f"`stopping_rule`, equal models, {t.name}: wrong at one look (16 trials) / at any of 80": partial(stopping, t)
+    f"`stopping_rule`, equal models, {t.name}: wrong at one look (16 trials) / at any of 80, looks=80 / looks=1": (
+        partial(stopping, t)
+    )
     for t in (HALF, SKEWED)
 }
 LINES |= {

@@ -180,19 +180,35 @@ class Settled(NamedTuple):
 
 
 def stopping_rule(
-    mu: npt.ArrayLike, sigma: npt.ArrayLike, *, level: float = 0.95, width: float = 0.0, top: int | None = None
+    mu: npt.ArrayLike,
+    sigma: npt.ArrayLike,
+    *,
+    looks: int,
+    level: float = 0.95,
+    width: float = 0.0,
+    top: int | None = None,
 ) -> Settled:
     """Stop when every neighbour pair is separated, or declared tied because its gap is known to be within ``width``.
 
-    A pair is separated where z >= Phi^-1(level). It is tied where the two-sided interval of its gap, at that z,
+    **looks**: how often the rule is asked in the whole study, 1 if once at the end. Every look is a chance to be wrong:
+    each is held to 1 - (1 - level) / looks (Bonferroni), so that a pair is put in the wrong order at any of them with
+    probability 1 - level at most, as far as ``mu`` is normal with deviation ``sigma`` about the truth.
+    A pair is separated where z >= Phi^-1 of that. It is tied where the two-sided interval of its gap, at that z,
     lies within [-width, width]. **top**: only the border between the best ``top`` models and the rest matters.
-    Looking after every trial makes an early stop by chance likelier than 1 - level; look seldom or ask for more.
+    Pairs are looked at one at a time; `jaxrank.tiers` holds for all at once.
+
+    >>> from jaxrank import evaluation
+    >>> bool(evaluation.stopping_rule([0.8, 0.7], [0.03, 0.03], looks=1).stop)
+    True
+    >>> bool(evaluation.stopping_rule([0.8, 0.7], [0.03, 0.03], looks=20).stop)
+    False
     """
     check_number("width", width, 0)
+    check_count("looks", looks)
     mu, sigma = _floats(mu, sigma)
     if top is not None:
         check_count("top", top, 1, mu.shape[-1] - 1)
-    return _settled(mu, sigma, np.asarray(_one_sided(level), mu.dtype), float(width), top)
+    return _settled(mu, sigma, np.asarray(1 - (1 - _one_sided(level)) / looks, mu.dtype), float(width), top)
 
 
 @partial(jax.jit, static_argnames="top")

@@ -21,7 +21,7 @@ from jaxrank.errors import DataError, OptionError
 from jaxrank.models.options import check_number
 from jaxrank.numerics.dirichlet import prior_counts
 from jaxrank.numerics.interval import Interval, check_level, percent
-from jaxrank.numerics.proportion import BY_QUESTION, of_questions
+from jaxrank.numerics.proportion import BY_QUESTION, of_shares
 
 AXES = (
     "(questions, trials) of one model, or (models, questions, trials) of several: R[:, :, None] makes that of "
@@ -185,7 +185,7 @@ def by_question(
     weight = weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     off = np.where(seen, np.nan_to_num(np.asarray(values, float) - score[:, None]), 0)
     variance = n / np.maximum(n - 1, 1) * ((weight * off) ** 2).sum(axis=1)
-    ends = of_questions(score, variance, np.asarray(cells.stat.trials, float).sum(axis=1), n, level, top)
+    ends = of_shares(score, variance, np.asarray(cells.stat.trials, float).sum(axis=1), n, level, top)
     posterior = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), (0.0, top))
     known = np.isfinite(score)
     lower: Any

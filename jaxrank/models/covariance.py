@@ -18,13 +18,14 @@ from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
-from jaxrank.models.pairs.likelihoods import RaoKupperLikelihood
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 
 _PAIRS_AT_ONCE = 2**25  # pairs of models times questions whose results are on the device together
 
 
-def question_deviations(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> np.ndarray:
-    """How far each question moves each score, float64 (M, L): its gradient times the inverse information.
+def question_deviations(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> tuple[np.ndarray, np.ndarray]:
+    """How far each question moves each score, float64 (M, L): its gradient times the inverse information; and the share
+    (M,) of the information about differences that it holds, sum 1 without a prior.
 
     The gradients are those of the results alone, less their mean: pseudo-counts and a prior, whose gradient is minus
     their sum, are the same whatever the questions drawn. ``stat``: what was fitted, of ``data``.
@@ -32,12 +33,18 @@ def question_deviations(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) 
     if not data.questions:
         raise UnsupportedDataError(f'covariance("sandwich") clusters by question; {data.content} have no questions')
     n_models = fit.scores.shape[-1]
-    moved = _moved(ranker, jnp.asarray(_slopes(ranker, stat, fit, data)), stat, fit)
-    return np.asarray(moved, np.float64)[:, :n_models]
+    inverse = _inverse(ranker, stat, fit)
+    slopes, shares, decided = _slopes(ranker, inverse, stat, fit, data)
+    if isinstance(ranker.likelihood, DavidsonLikelihood) and jnp.sum(decided) > 0:
+        # Given that a comparison is decided the model is Bradley-Terry's, and ties tell of the tie parameter.
+        shares = decided * (jnp.sum(shares) / jnp.sum(decided))
+    moved = jnp.matmul(slopes - jnp.mean(slopes, axis=0, keepdims=True), inverse, precision=HIGHEST)
+    return np.asarray(moved, np.float64)[:, :n_models], np.asarray(shares, np.float64)
 
 
-def _slopes(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> np.ndarray:
-    """Gradient of the log probability of each question's pairs, (M, parameters), some questions at a time."""
+def _slopes(ranker: PairedModel, inverse: Array, stat: Pairs, fit: Fit, data: Data) -> list[Array]:
+    """Gradient of the log probability of each question's pairs, (M, parameters), and two shares of the information that
+    it holds (M,): by the model, and of its decided pairs by Bradley-Terry. Some questions at a time."""
     data = responses_of(data, "the sandwich")
     n_models, n_questions, _ = data.shape
     params, pairing = fitted_params(ranker, fit), _pairing(data, stat)
@@ -45,8 +52,8 @@ def _slopes(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) -> np.ndarra
     parts = []
     for start in range(0, n_questions, size):
         some = data if size == n_questions else data.select(questions=np.arange(start, min(start + size, n_questions)))
-        parts.append(np.asarray(_gradients(ranker, params, _by_question(some, pairing))))
-    return np.concatenate(parts)
+        parts.append(_gradients(ranker, params, inverse, _by_question(some, pairing)))
+    return [jnp.concatenate(part) for part in zip(*parts, strict=True)]
 
 
 def _pairing(data: Responses, stat: Pairs) -> str:
@@ -67,23 +74,40 @@ def _by_question(data: Responses, pairing: str) -> Pairs:
 
 
 @eqx.filter_jit
-def _gradients(ranker: PairedModel, params: Array, by_question: Pairs) -> Array:
-    return jax.vmap(jax.grad(lambda p, s: _log_prob(ranker.likelihood, p, ranker.observed(s))), (None, 0))(
-        params, by_question
-    )
+def _inverse(ranker: PairedModel, stat: Pairs, fit: Fit) -> Array:
+    return paired_covariance(ranker, stat, fit)
 
 
 @eqx.filter_jit
-def _moved(ranker: PairedModel, slopes: Array, stat: Pairs, fit: Fit) -> Array:
-    centred = slopes - jnp.mean(slopes, axis=0, keepdims=True)
-    return jnp.matmul(centred, paired_covariance(ranker, stat, fit), precision=HIGHEST)
+def _gradients(ranker: PairedModel, params: Array, inverse: Array, by_question: Pairs) -> tuple[Array, Array, Array]:
+    likelihood, n = ranker.likelihood, by_question.wins.shape[-1]
+    gap, extra = params[:n, None] - params[None, :n], _extra(likelihood, params[n:])
+    variance = jnp.diagonal(inverse)[:n]
+    spread = variance[:, None] + variance[None, :] - 2 * inverse[:n, :n]
+
+    def held(likelihood: Any, seen: Pairs) -> Array:
+        """The share of the information about differences, the tie parameter known."""
+        of_gaps = lambda g: jnp.sum(likelihood.pair(g, extra, seen.wins, 0, seen.ties / 2))
+        _, bend = jax.jvp(jax.grad(of_gaps), (gap,), (jnp.ones_like(gap),))  # each pair has its own gap
+        return -jnp.sum(bend * spread) / (n - 1)
+
+    def one(stat: Pairs) -> tuple[Array, Array, Array]:
+        seen = ranker.observed(stat)
+        slope = jax.grad(lambda p: _log_prob(likelihood, p, seen))(params)
+        return slope, held(likelihood, seen), held(BradleyTerryLikelihood(), seen)
+
+    return jax.vmap(one)(by_question)
 
 
 def _log_prob(likelihood: Any, params: Array, stat: Pairs) -> Array:
     """Log probability of one question's pairs; a tie parameter is that of all questions, also where none is tied."""
     n = stat.wins.shape[0]
-    extra = jnp.maximum(params[n:], jnp.finfo(params.dtype).min / 4)  # log 0 where no tie occurred at all
-    if isinstance(likelihood, RaoKupperLikelihood) and likelihood.n_extra == 0:
-        extra = jnp.log(jnp.asarray(likelihood.kappa, params.dtype))[None]
-    theta = params[:n]
+    theta, extra = params[:n], _extra(likelihood, params[n:])
     return jnp.sum(likelihood.pair(theta[:, None] - theta[None, :], extra, stat.wins, 0, stat.ties / 2))
+
+
+def _extra(likelihood: Any, extra: Array) -> Array:
+    """The tie parameter as pairs take it."""
+    if isinstance(likelihood, RaoKupperLikelihood) and likelihood.n_extra == 0:
+        return jnp.log(jnp.asarray(likelihood.kappa, extra.dtype))[None]
+    return jnp.maximum(extra, jnp.finfo(extra.dtype).min / 4)  # log 0 where no tie occurred at all

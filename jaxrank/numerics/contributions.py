@@ -13,6 +13,7 @@ from jaxrank.numerics.proportion import student
 _DRAWS, _LEAST_DRAWS = 2000, 400
 _WORK = 2e10  # multiplications in all draws of all pairs, before draws are saved
 _SAME = 1e-5  # contributions that differ by less, relative to the larger error, differ by rounding alone
+_LEAST_LEFT = 0.01  # of the information, without the cluster that holds the most
 _FLOOR = 0.25  # of a pair's variance: a draw that lost all that tells two models apart is no proof of anything
 
 
@@ -22,13 +23,31 @@ class Contributions:
 
     **values**: (G, L), each column about its mean and scaled so that the sum of its squares is the variance of the
     score, estimated without bias; NaN in the column of a model of fewer than two clusters, of which no error is known.
+    **seen**: bool (G, L), which clusters each model has.  **shares**: (G,) of the information that each cluster holds,
+    sum at most 1, of fitted models; None where all hold the same, of means.
     """
 
     values: np.ndarray
+    seen: np.ndarray
+    shares: np.ndarray | None = None
 
     @property
     def n_clusters(self) -> int:
         return len(self.values)
+
+    @property
+    def n_seen(self) -> np.ndarray:
+        """Clusters that each model has, (L,)."""
+        return self.seen.sum(axis=0)
+
+    def grouped(self, index: np.ndarray) -> Contributions:
+        """Contributions of groups of these clusters, as of questions of one passage. **index**: (G,), the group of
+        each, from 0."""
+        deviations = np.zeros((int(index.max()) + 1, self.values.shape[1]))
+        seen = np.zeros(deviations.shape, bool)
+        np.add.at(deviations, index, self.values / _growth(self.n_seen, self.shares))
+        np.logical_or.at(seen, index, self.seen)
+        return contributions(deviations, seen, None if self.shares is None else np.bincount(index, self.shares))
 
     @property
     def covariance(self) -> np.ndarray:
@@ -81,18 +100,43 @@ class Contributions:
         wanted = int(_WORK / (2 * n_clusters * n_models**2))
         n_draws = min(max(wanted, _LEAST_DRAWS), _DRAWS)
         weights = _draws(n_clusters, n_draws)
+        uneven = None if self.shares is None else _Uneven(self.shares, weights)
         largest = np.zeros(n_draws, np.float32)
         for i in range(n_models - 1):
             pairs = values[:, i, None] - values[:, i + 1 :]
             error = spread[i, i + 1 :]
             pairs = (pairs[:, error > 0] / error[error > 0]).astype(np.float32)
             if pairs.shape[1]:
-                moved = weights @ pairs
-                variance = weights @ pairs**2 - moved**2 / n_clusters
+                square = weights @ pairs**2
+                if uneven is None:
+                    moved = weights @ pairs
+                    variance = square - moved**2 / n_clusters
+                else:
+                    moved, variance = uneven(pairs, square)
                 ratio = np.abs(moved) / np.sqrt(np.maximum(variance, _FLOOR))
                 largest = np.maximum(largest, ratio.max(axis=1))
         shrink = np.sqrt((n_clusters - 1) / n_clusters)  # the draws are of the sample, whose variance is that smaller
         return max(shrink * float(np.quantile(largest, level, method="higher")), single)
+
+
+class _Uneven:
+    """Of clusters that hold unequal ``shares`` of the information: how far draws move differences, and the variance
+    worked out again. The fit of a draw lies elsewhere, and what is left of each cluster there is less by its share."""
+
+    def __init__(self, shares: np.ndarray, weights: np.ndarray) -> None:
+        n = len(shares)
+        bessel = np.sqrt(n / (n - 1))
+        kept = np.maximum(1 - shares, _LEAST_LEFT) * bessel  # deviations for contributions
+        own = shares / kept
+        self.moving = (weights * (kept * bessel)).astype(np.float32)
+        self.crossing = (weights * own).astype(np.float32)
+        self.own = (weights @ own**2)[:, None].astype(np.float32)
+        self.scale = (1 / bessel / (weights @ shares + 1 - shares.sum()))[:, None].astype(np.float32)
+
+    def __call__(self, pairs: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        moved = self.moving @ pairs
+        gap = moved * self.scale
+        return moved, square - 2 * gap * (self.crossing @ pairs) + gap**2 * self.own
 
 
 @lru_cache(maxsize=4)
@@ -102,11 +146,24 @@ def _draws(n_clusters: int, n_draws: int) -> np.ndarray:
     return rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), n_draws).astype(np.float32)
 
 
-def contributions(deviations: np.ndarray, observed: np.ndarray | None = None) -> Contributions:
+def contributions(
+    deviations: np.ndarray, observed: np.ndarray | None = None, shares: np.ndarray | None = None
+) -> Contributions:
     """From deviations (G, L), the change of each score by each cluster, and which clusters each model has, bool (G, L);
-    by default all."""
+    by default all.
+
+    With ``shares`` (G,), of the information that each cluster holds, deviations are those of the jackknife: a fit bends
+    to a cluster that holds much, so that what is left of it is less than its error by that share.
+    Source: MacKinnon, Nielsen and Webb (2023), "Leverage, influence, and the jackknife in clustered regression models".
+    """
     seen = np.ones(deviations.shape, bool) if observed is None else observed
-    n = seen.sum(axis=0)
+    return Contributions(np.where(seen, deviations, 0) * _growth(seen.sum(axis=0), shares), seen, shares)
+
+
+def _growth(n: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """What deviations are multiplied by, (L,) or (G, L), for models of n clusters (L,); NaN below two."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(n > 1, np.sqrt(n / np.maximum(n - 1, 1)), np.nan)
-    return Contributions(np.where(seen, deviations, 0) * scale)
+        bessel = np.where(n > 1, np.sqrt(n / np.maximum(n - 1, 1)), np.nan)
+    if shares is None:
+        return bessel
+    return 1 / (bessel * np.maximum(1 - shares, _LEAST_LEFT)[:, None])

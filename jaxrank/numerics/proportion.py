@@ -60,14 +60,19 @@ def effective_size(
     return np.where(known, np.minimum(size, trials) * (z / student(clusters - 1, level)) ** 2, 0)
 
 
-def of_questions(
-    mean: np.ndarray, variance: np.ndarray, trials: np.ndarray, questions: np.ndarray, level: float, top: float = 1.0
+def of_shares(
+    mean: np.ndarray,
+    variance: np.ndarray,
+    trials: np.ndarray,
+    clusters: np.ndarray | None,
+    level: float,
+    top: float = 1.0,
 ) -> Ends:
-    """Interval of a mean over ``questions`` of values from 0 to ``top``, of estimated ``variance``: Wilson's at the
-    number of independent questions that it is worth, the whole range from one question."""
+    """Interval of a mean of values from 0 to ``top``, of estimated ``variance``: Wilson's at the number of independent
+    trials that it is worth (`effective_size`), the whole range from one cluster."""
     scale = top or 1.0  # a metric that is always 0 has no width
     share = mean / scale
-    ends = wilson(share, effective_size(share, variance / scale**2, trials, questions, level), level)
+    ends = wilson(share, effective_size(share, variance / scale**2, trials, clusters, level), level)
     return Ends(np.fmin(top * ends.lower, mean), np.fmax(top * ends.upper, mean))  # rounded or not
 
 

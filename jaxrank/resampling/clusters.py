@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ class Clusters(Scheme):
     """
 
     name = "clusters"
-    unit = "questions"
+    unit = "clusters"
     columns: tuple[str, ...] = ("group",)
     index: tuple[tuple[int, ...], ...] = ()
 
@@ -68,6 +69,14 @@ class Clusters(Scheme):
 
     def __str__(self) -> str:
         return f"clusters({', '.join(self.columns)})"
+
+
+def clusters_of(scheme: str, data: Data) -> Clusters | None:
+    """The clusters that a scheme drew, from its name; None for another scheme, and where the data lack the columns."""
+    known = list(getattr(data, "question_columns", {}))
+    tried = [(c,) for c in known] + list(itertools.permutations(known, 2))
+    found = [Clusters(columns) for columns in tried if str(Clusters(columns)) == scheme]
+    return found[0].bound(data) if found else None
 
 
 def clusters(*columns: str) -> Clusters:

@@ -29,14 +29,15 @@ def of_questions(ranker: Ranker, stat: Any, fit: Fit, data: Data) -> Contributio
     """Contributions (M, L) of the questions to the scores of a fit of ``data``.
 
     Of means over questions they are the deviations of the questions' own values; of paired comparison models the
-    questions' gradients times the inverse information, to first order what leaving the question out would change.
+    questions' gradients times the inverse information, grown by the share of it that the question holds: what leaving
+    the question out would change.
     None for other methods, for data with fewer than two questions, and where a score is not finite.
     """
     if not has_contributions(ranker, data) or not np.isfinite(np.asarray(fit.scores)).all():
         return None
     if isinstance(ranker, PairedModel):
-        moved = question_deviations(ranker, stat, fit, data)
-        return contributions(moved) if np.isfinite(moved).all() else None
+        moved, shares = question_deviations(ranker, stat, fit, data)
+        return contributions(moved, shares=shares) if np.isfinite(moved).all() else None
     if isinstance(ranker, MeanOfQuestions):
         values, weights = (np.asarray(x, np.float64).T for x in _by_question(ranker, stat))
     elif isinstance(ranker, MeanOfCells):

@@ -30,8 +30,7 @@ from jaxrank.models.ranker import (
 from jaxrank.numerics.contributions import Contributions
 from jaxrank.numerics.interval import Interval, check_level, normal_quantile
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.proportion import BY_QUESTION
-from jaxrank.numerics.proportion import of_questions as of_proportions
+from jaxrank.numerics.proportion import Ends, of_shares
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
 from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
 from jaxrank.numerics.status import Status
@@ -50,6 +49,7 @@ FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Sta
 
 
 _DRAWS, _FEW = 4096, 300  # of normal scores, for up to so many models; a quarter of them for more
+_OF = {True: "all pairs at once", False: "of differences"}
 _FEW_QUESTIONS = 10  # so many equal differences of two equal models come up in one of 2^9 data sets
 
 
@@ -209,18 +209,36 @@ class Result(RankedModels):
         own = "trials" if self._credible else "questions" if self.contributions is not None else None
         if unit is not None and unit != own:
             self._refuse(unit, own)
-        if own == "questions" and isinstance(self.ranker, MeanOfCells) and isinstance(self.ranker, Bounded):
-            with self.precision():
-                top = float(self.ranker.bounds(self.stat)[1])
-                trials = np.asarray(self.stat.trials, float)
-            size = trials.sum(axis=1), (trials > 0).sum(axis=1)
-            ends = of_proportions(self.scores.astype(float), self.standard_errors**2, *size, level, top)
-            return Interval(*ends, level, BY_QUESTION, own)
-        quantile = normal_quantile(level)
         if own == "questions" and self.contributions is not None:
-            quantile = self.contributions.student(level)
-        ends = self.scores - quantile * self.standard_errors, self.scores + quantile * self.standard_errors
-        return Interval(*self.within(ends), level, STUDENT if own == "questions" else "normal", own)
+            return self.interval_by(self.contributions, own, level)
+        reach = normal_quantile(level) * self.standard_errors
+        return Interval(*self.within((self.scores - reach, self.scores + reach)), level, "normal", own)
+
+    def interval_by(self, several: Contributions, unit: str, level: float) -> Interval:
+        """Interval of each score from what each ``unit`` adds to its error: Wilson's of shares, else Student's t."""
+        if self.is_share:
+            ends = self.share_interval(several.errors**2, several.n_seen, level)
+            return Interval(*ends, level, f"Wilson, effective number of {unit}", unit)
+        reach = several.student(level) * several.errors
+        return Interval(*self.within((self.scores - reach, self.scores + reach)), level, STUDENT, unit)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether each score is a mean of shares, accuracy and the Pass@k family, so that Wilson's interval fits it."""
+        ranker = self.ranker
+        share = isinstance(ranker, MeanOfCells) and isinstance(ranker, Bounded) and not self._credible
+        return share and self.data.kind != "real" and (ranker.binary or self.data.n_categories == 2)
+
+    def share_interval(self, variance: np.ndarray, clusters: np.ndarray | None, level: float) -> Ends:
+        """Wilson's interval of scores that are shares (`is_share`), of estimated ``variance`` (L,) from so many
+        ``clusters`` (L,), None where every trial is one."""
+        with self.precision():
+            low, high = (float(x) for x in self.ranker.bounds(self.stat))  # pyright: ignore
+            trials = np.asarray(self.stat.trials, float).sum(axis=1)
+        if clusters is None:
+            trials = trials / float(getattr(self.ranker, "k", 1))  # so many tries
+        ends = of_shares(self.scores.astype(float) - low, variance, trials, clusters, level, high - low)
+        return Ends(low + ends.lower, low + ends.upper)
 
     def _unit(self, unit: str | None) -> str:
         """The unit of a method that knows both; `OptionError` where the data have too little for it."""
@@ -262,14 +280,17 @@ class Result(RankedModels):
         """
         check_level(level)
         check_flag("simultaneous", simultaneous)
-        gap, spread = self.differences()
-        all_at_once = "all pairs at once" if simultaneous else "of differences"
         if self.contributions is not None:
-            several = self.contributions
-            reach = (several.reach(level) if simultaneous else several.student(level)) * spread
-            return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {all_at_once}", "questions")
+            return self.differences_by(self.contributions, "questions", level, simultaneous=simultaneous)
+        gap, spread = self.differences()
         quantile = self._simultaneous_reach(level) if simultaneous else normal_quantile(level)
-        return Interval(gap - quantile * spread, gap + quantile * spread, level, f"normal, {all_at_once}")
+        return Interval(gap - quantile * spread, gap + quantile * spread, level, f"normal, {_OF[simultaneous]}")
+
+    def differences_by(self, several: Contributions, unit: str, level: float, *, simultaneous: bool) -> Interval:
+        """`difference_intervals` from what each ``unit`` adds to the errors."""
+        gap = self.scores[:, None] - self.scores[None, :]
+        reach = (several.reach(level) if simultaneous else several.student(level)) * _told(gap, several)
+        return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {_OF[simultaneous]}", unit)
 
     def _simultaneous_reach(self, level: float) -> float:
         """How many standard errors all differences of normal scores keep within at once."""
@@ -293,9 +314,7 @@ class Result(RankedModels):
         with fewer than two questions, and where fewer than ten questions all tell two models apart by the same."""
         gap = self.scores[:, None] - self.scores[None, :]
         if self.contributions is not None:
-            spread = self.contributions.spread
-            too_few = (spread == 0) & (gap != 0) & (self.contributions.n_clusters < _FEW_QUESTIONS)
-            return gap, np.where(too_few, np.nan, spread)
+            return gap, _told(gap, self.contributions)
         variance = np.diag(self._covariance)
         square = variance[:, None] + variance[None, :] - 2 * self._covariance
         np.fill_diagonal(square, 0)
@@ -349,6 +368,13 @@ class Result(RankedModels):
     def __repr__(self) -> str:
         top = ", ".join(self.models[i] for i in self.order[:3])
         return f"Result({self.method}, {len(self.models)} models, best: {top}; {self.status})"
+
+
+def _told(gap: np.ndarray, several: Contributions) -> np.ndarray:
+    """Standard errors (L, L) of the differences ``gap``; NaN where fewer than ten clusters all tell two models apart by
+    the same."""
+    too_few = (several.spread == 0) & (gap != 0) & (several.n_clusters < _FEW_QUESTIONS)
+    return np.where(too_few, np.nan, several.spread)
 
 
 def coverage_note(data: Data, ranker: Ranker) -> str:

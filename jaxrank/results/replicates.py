@@ -70,7 +70,7 @@ class Replicates(Study):
     def interval(self, level: float = 0.95, *, anchor: int | str | None = None, least: float = 0.5) -> Interval:
         """Percentile interval of each score, from the replicates in which all scores are finite; its ends are as much
         farther from the score as the scheme shrinks deviations and Student's t exceeds the normal quantile. Accuracies
-        have the interval of their `estimate`, Wilson's at the effective number of trials.
+        and the Pass@k family have Wilson's, at the effective number of trials or of what was drawn.
 
         **anchor**: a model (name or index) whose score is subtracted first: intervals of differences from it. Its own
         interval then has zero width. Differences, and so the other intervals, do not depend on how scores are centred.
@@ -97,17 +97,17 @@ class Replicates(Study):
     def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False, least: float = 0.5) -> Interval:
         """Intervals (L, L) of the differences score_i - score_j.
 
-        ``simultaneous``: all of them hold at once with probability ``level``. Where questions were drawn and what each
-        adds is known, those of the `estimate` (`Result.difference_intervals`), whose error is worked out again in every
-        draw. Else the point estimate plus and minus c times the standard error of the difference, c the quantile of the
-        largest studentised deviation over all pairs, or that of the studentised range where few units were drawn.
-        Otherwise each is a percentile interval of its own, widened as in `interval`.
+        ``simultaneous``: all of them hold at once with probability ``level``. Where questions were drawn, or clusters
+        of them, and what each adds is known, the error is worked out again in every draw
+        (`Result.difference_intervals`). Else the point estimate plus and minus c times the standard error of the
+        difference, c the quantile of the largest studentised deviation over all pairs, or that of the studentised range
+        where few units were drawn. Otherwise each is a percentile interval of its own, widened as in `interval`.
         """
         check_level(level)
         check_number("least", least, 0, 1)
         check_flag("simultaneous", simultaneous)
-        if simultaneous and self._by_question is not None:
-            return self.estimate.difference_intervals(level, simultaneous=True)
+        if simultaneous and self._by_unit is not None:
+            return self.estimate.differences_by(self._by_unit, self.unit, level, simultaneous=True)
         self._need_finite(2, least)
         values = self.replicate_scores[self._finite].astype(np.float64)
         if simultaneous:

@@ -16,6 +16,7 @@ from jaxrank.numerics.interval import Interval, check_level, normal_quantile, wi
 from jaxrank.numerics.proportion import student
 from jaxrank.numerics.separation import Superiority, rank_ends, shares_above
 from jaxrank.numerics.status import Status
+from jaxrank.resampling.clusters import Clusters, clusters_of
 from jaxrank.resampling.schemes import Sample, as_scheme
 from jaxrank.resampling.tally import Tally
 from jaxrank.results import storage
@@ -34,7 +35,7 @@ class Study(RankedModels):
     """What counts over the replicates of one method tell; nothing of this needs the replicates themselves.
 
     **estimate**: the fit of the whole data; **scores** and **ranks** (L,) are its own, whatever the replicates.
-    **unit**: what was drawn again: "trials", "questions", "battles", "orders".
+    **unit**: what was drawn again: "trials", "questions", "clusters" (of questions), "battles", "orders".
     Replicates in which some model has no rank (a score that does not exist) are left out of everything about ranks;
     ``status_counts`` says how many there are and why.
     """
@@ -108,8 +109,8 @@ class Study(RankedModels):
 
     def interval(self, level: float = 0.95) -> Interval:
         """Interval of each score, (L,): the score of the whole data plus and minus the standard deviation of the finite
-        replicates, corrected for what the scheme shrinks, times the quantile of Student's t. Accuracies have the
-        interval of their `estimate`, Wilson's at the effective number of trials."""
+        replicates, corrected for what the scheme shrinks, times the quantile of Student's t. Accuracies and the Pass@k
+        family have Wilson's, at the effective number of trials or of what was drawn."""
         check_level(level)
         if (own := self._own_interval(level)) is not None:
             return own
@@ -120,16 +121,32 @@ class Study(RankedModels):
         return Interval(*ends, level, "sd of replicates", self.unit, n, self.n_replicates - n)
 
     def _own_interval(self, level: float) -> Interval | None:
-        """The interval of the estimate itself, where it is about what the replicates draw and better than theirs."""
-        data = self.estimate.data
-        can = self.unit == "questions" or (self.unit == "trials" and self._sample and data.fewest_trials > 1)
-        if not can or not isinstance(self.estimate.ranker, HasInterval) or len(data.questions) < 2:
+        """An interval that fits the scores better than one from the replicates: that of the estimate, where it is about
+        what they draw, and Wilson's of shares."""
+        data, estimate = self.estimate.data, self.estimate
+        known = self.unit == "questions" or (self.unit == "trials" and self._sample and data.fewest_trials > 1)
+        if known and isinstance(estimate.ranker, HasInterval) and len(data.questions) > 1:
+            return estimate.interval(level, unit=self.unit)
+        if self._by_unit is not None and (estimate.is_share or isinstance(estimate.ranker, HasInterval)):
+            return estimate.interval_by(self._by_unit, self.unit, level)
+        if not estimate.is_share or self._sample is None or self._sample.shrink <= 0:
             return None
-        return self.estimate.interval(level, unit=self.unit)
+        self._need_finite(2, 0.5)
+        trials = self.unit == "trials"  # every cell has its own
+        clusters = None if trials else np.full(len(self.models), self._sample.degrees + 1)
+        ends = estimate.share_interval(self.sd**2 / self._sample.shrink, clusters, level)
+        kind = "Wilson, effective number of trials from replicates"
+        return Interval(*ends, level, kind, self.unit, int(self.tally.finite), self.n_replicates - self.tally.finite)
+
+    @cached_property
+    def _clusters(self) -> Clusters | None:
+        return clusters_of(self.scheme, self.estimate.data) if self.unit == "clusters" else None
 
     @cached_property
     def _sample(self) -> Sample | None:
         """The sample that was drawn again."""
+        if self._clusters is not None:
+            return self._clusters.sample(self.estimate.data.shape)
         try:
             scheme = as_scheme(self.scheme)
         except OptionError:  # a scheme of the user's own
@@ -147,15 +164,19 @@ class Study(RankedModels):
         t = float(student(np.asarray(degrees), level))
         return t / normal_quantile(level) / shrink**0.5
 
-    @property
-    def _by_question(self) -> Contributions | None:
-        """What the questions add to the errors of the estimate, where questions were drawn."""
-        return self.estimate.contributions if self.unit == "questions" else None
+    @cached_property
+    def _by_unit(self) -> Contributions | None:
+        """What each question, or each cluster of them, adds to the errors of the estimate, where these were drawn."""
+        if self.unit == "questions":
+            return self.estimate.contributions
+        if self._clusters is None or len(self._clusters.index) > 1 or self.estimate.contributions is None:
+            return None
+        return self.estimate.contributions.grouped(np.array(self._clusters.index[0]))
 
     def separated(self, level: float = 0.95) -> np.ndarray:
         """bool (L, L): ``out[i, j]`` where i is above j, all statements together with probability ``level``."""
-        if self._by_question is not None:
-            return self.estimate.difference_intervals(level, simultaneous=True).lower > 0
+        if self._by_unit is not None:
+            return self.estimate.differences_by(self._by_unit, self.unit, level, simultaneous=True).lower > 0
         n_models = len(self.models)
         return self.superiority().above >= 1 - (1 - level) / max(n_models * (n_models - 1), 1)
 

@@ -41,17 +41,28 @@ def test_trials_needed_of_equal_rates_is_none():
 
 
 def test_stopping_rule():
-    settled = ev.stopping_rule([0.5, 0.9, 0.7], [0.01, 0.01, 0.01])
+    settled = ev.stopping_rule([0.5, 0.9, 0.7], [0.01, 0.01, 0.01], looks=1)
     assert bool(settled.stop)
     assert settled.order.tolist() == [1, 2, 0]
-    close = ev.stopping_rule([0.500, 0.9, 0.501], [0.01, 0.01, 0.01])
+    close = ev.stopping_rule([0.500, 0.9, 0.501], [0.01, 0.01, 0.01], looks=1)
     assert (bool(close.stop), close.separated.tolist()) == (False, [True, False])
-    tied = ev.stopping_rule([0.500, 0.9, 0.501], [0.01, 0.01, 0.01], width=0.03)
+    tied = ev.stopping_rule([0.500, 0.9, 0.501], [0.01, 0.01, 0.01], looks=1, width=0.03)
     assert (bool(tied.stop), tied.tied.tolist()) == (True, [False, True])
-    assert bool(ev.stopping_rule([0.500, 0.9, 0.501], [0.01, 0.01, 0.01], top=1).stop)
-    assert not bool(ev.stopping_rule([0.5, 0.5], [0.0, 0.0]).separated[0])
+    assert bool(ev.stopping_rule([0.500, 0.9, 0.501], [0.01, 0.01, 0.01], looks=1, top=1).stop)
+    assert not bool(ev.stopping_rule([0.5, 0.5], [0.0, 0.0], looks=1).separated[0])
     with pytest.raises(OptionError, match="top=3"):
-        ev.stopping_rule([0.1, 0.2, 0.3], [0.1, 0.1, 0.1], top=3)
+        ev.stopping_rule([0.1, 0.2, 0.3], [0.1, 0.1, 0.1], looks=1, top=3)
+
+
+def test_stopping_rule_asks_for_more_at_many_looks():
+    """Bonferroni: at 80 looks of 95 % a pair needs z of one look at 99.9375 %; none is declared at a lower z."""
+    gap, sd = 0.1, np.array([0.1 / 3.3, 0.1 / 3.1, 0.1 / 1.7]) / np.sqrt(2)
+    mu = np.stack([np.full(3, 0.5 + gap), np.full(3, 0.5)], axis=1)
+    sigma = np.stack([sd, sd], axis=1)
+    stops = [ev.stopping_rule(mu, sigma, looks=n).stop.tolist() for n in (1, 80)]
+    assert stops == [[True, True, True], [True, False, False]]  # z: 1.645 and 3.227
+    with pytest.raises(OptionError, match="looks=0"):
+        ev.stopping_rule([0.1, 0.2], [0.1, 0.1], looks=0)
 
 
 def test_next_trials_spends_the_budget_where_it_matters():

@@ -133,6 +133,65 @@ def test_equal_models_are_told_apart_in_at_most_one_of_twenty_data_sets(
     assert wrong / N_SETS < 0.08 + 3 * (0.08 * 0.92 / N_SETS) ** 0.5
 
 
+@pytest.mark.slow  # 4 s
+def test_few_clusters_with_most_of_the_information_are_allowed_for() -> None:
+    """Ratios of sums, as strengths are: by the contributions alone equal ones were told apart far too often."""
+    rng, n_sets, wrong = np.random.default_rng(0), 150, np.zeros(2)
+    for _ in range(n_sets):
+        size = rng.beta(0.3, 1.2, (30, 1)) * 8
+        outcome = rng.normal(size=(30, 8)) * np.sqrt(size)
+        scores, shares = outcome.sum(0) / size.sum(), size[:, 0] / size.sum()
+        moved = (outcome - size * scores) / size.sum()
+        gap = scores[:, None] - scores
+        for i, found in enumerate((contributions(moved), contributions(moved, shares=shares))):
+            wrong[i] += (gap > found.reach(0.95) * found.spread).any()
+    assert wrong[0] / n_sets > 0.1
+    assert wrong[1] / n_sets < 0.08
+
+
+def test_equal_shares_are_no_shares() -> None:
+    moved = np.random.default_rng(0).normal(size=(15, 4))
+    moved -= moved.mean(0)
+    plain, shared = contributions(moved), contributions(moved, shares=np.full(15, 1 / 15))
+    close(shared.values, plain.values, 1e-12)
+    close(shared.reach(0.95), plain.reach(0.95), 1e-4)
+    pairs = np.arange(30) // 2
+    for one in (plain, shared):
+        twice = contributions(np.repeat(moved, 2, 0) / 2, shares=None if one is plain else np.full(30, 1 / 30))
+        close(twice.grouped(pairs).values, one.values, 1e-12)
+
+
+@pytest.mark.parametrize(("method", "scale"), [("avg", 1), ("pass_at_k", 1), ("bradley_terry_davidson", None)])
+def test_clusters_are_the_unit_where_they_are_drawn(method: str, scale: int | None) -> None:
+    """Copies of every question as one cluster are that question; the copies alone were taken for more questions."""
+    data = binary(4, 25, 3, [0.3, 0.5, 0.6, 0.9])
+    copies = jr.Responses(np.repeat(data, 4, axis=1), groups=[f"{m:02}" for m in range(25) for _ in range(4)])
+    common = {"n_replicates": 200, "dtype": "float64"}
+    one = jr.bootstrap(data, method, **common)
+    many = jr.bootstrap(copies, method, scheme=jr.clusters("group"), **common)
+    ends = [np.array(x.difference_intervals(simultaneous=True)) for x in (one, many)]
+    close(ends[1], ends[0], 1e-6)
+    assert (many.interval().unit, many.difference_intervals(simultaneous=True).unit) == ("clusters", "clusters")
+    if scale:
+        low, high = many.interval()
+        assert np.all((low >= 0) & (low < many.scores) & (many.scores < high) & (high <= scale))
+        close(np.array([low, high]), np.array(one.interval()), 0.03)  # the most trials that count differ
+
+
+@pytest.mark.parametrize("scheme", ["questions", "independent", "questions_and_trials"])
+def test_intervals_of_shares_from_replicates_stay_on_the_scale_and_hold_the_point(scheme: str) -> None:
+    """Percentiles and symmetric intervals did neither; of a model without a failure they had no width."""
+    data = binary(3, 30, 4, [0.5, 0.97, 0.9])
+    data[2] = 1
+    for keep in ("scores", "summary"):
+        rep = jr.bootstrap(data, "pass_at_k", k=2, scheme=scheme, n_replicates=200, keep=keep)
+        low, high = rep.interval()
+        assert np.all((low >= 0) & (low < rep.scores) & (rep.scores <= high) & (high <= 1))
+        assert low[2] < 0.999
+    if scheme == "questions":
+        close(np.array([low, high]), np.array(jr.fit(data, "pass_at_k", k=2).interval()), 1e-6)
+
+
 def test_models_that_hardly_differ_do_not_hide_others() -> None:
     """Two models that differ on one question of a hundred once made every reach infinite."""
     data = binary(3, 100, 1, [0.9, 0.9, 0.2])

@@ -119,7 +119,11 @@ FUNCTIONS = {
     ),
     "ranking_confidence": (evaluation.ranking_confidence, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma")),
     "separation": (evaluation.separation, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma")),
-    "stopping_rule": (evaluation.stopping_rule, {"mu": SCORES, "sigma": OTHER}, ("mu", "sigma", "level")),
+    "stopping_rule": (
+        evaluation.stopping_rule,
+        {"mu": SCORES, "sigma": OTHER, "looks": 1},
+        ("mu", "sigma", "looks", "level"),
+    ),
     "judges.level_counts": (jr.judges.level_counts, {"scores": JUDGED}, ("scores", "n_levels")),
     "judges.majority_scores": (jr.judges.majority_scores, {"scores": JUDGED}, ("scores",)),
     "judges.plug_in_scores": (jr.judges.plug_in_scores, {"scores": JUDGED}, ("scores",)),
