@@ -136,7 +136,8 @@ class Study(RankedModels):
         clusters = None if trials else np.full(len(self.models), self._sample.degrees + 1)
         ends = estimate.share_interval(self.sd**2 / self._sample.shrink, clusters, level)
         kind = "Wilson, effective number of trials from replicates"
-        return Interval(*ends, level, kind, self.unit, int(self.tally.finite), self.n_replicates - self.tally.finite)
+        n = int(self.tally.finite)
+        return Interval(*ends, level, kind, self.unit, n, self.n_replicates - n)
 
     @cached_property
     def _clusters(self) -> Clusters | None:
@@ -169,9 +170,10 @@ class Study(RankedModels):
         """What each question, or each cluster of them, adds to the errors of the estimate, where these were drawn."""
         if self.unit == "questions":
             return self.estimate.contributions
-        if self._clusters is None or len(self._clusters.index) > 1 or self.estimate.contributions is None:
+        index = self._clusters.index if self._clusters else ()
+        if len(index) != 1 or self.estimate.contributions is None:
             return None
-        return self.estimate.contributions.grouped(np.array(self._clusters.index[0]))
+        return self.estimate.contributions.grouped(np.array(index[0]))
 
     def separated(self, level: float = 0.95) -> np.ndarray:
         """bool (L, L): ``out[i, j]`` where i is above j, all statements together with probability ``level``."""
