@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import logging
 import os
 import re
@@ -21,9 +22,12 @@ import jaxrank  # noqa: E402
 project = "jaxrank"
 author = "the jaxrank authors"
 version = release = jaxrank.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "mathml", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["tools/logs", "figures"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
 html_title = f"jaxrank {version}"
 default_role = "literal"
 nitpicky = False
@@ -59,6 +63,10 @@ pages.write(HERE / "generated")
 
 
 def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if what == "data" and type(obj).__doc__ and obj.__doc__ == type(obj).__doc__:
+        # a constant under its second name has no words of its own, and must not have those of dict
+        own = inspect.cleandoc(obj.__doc__).split()
+        lines[:] = [] if " ".join(lines).split() == own else lines
     lines[:] = pages.docstring_lines(lines)
 
 
