@@ -12,6 +12,7 @@ from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.results.bars import Bars
+from jaxrank.results.headline import headline
 
 
 def fit_quietly(data: Any, method: str, **options: Any) -> Any:
@@ -40,6 +41,14 @@ def result_table(result: Any, level: float, rule: Any = "competition", include_p
     if "lower" in frame:
         described, bars = f", {100 * level:g} % intervals", Bars("score", "lower", "upper")
     return Table.of(frame, f"{result.method}{described}", bars, result._record())
+
+
+def say_headline(ranked: Any, level: float, include_partial: bool = True) -> None:
+    """The answer in a sentence above the table, where every model of the data is ranked."""
+    if include_partial or not ranked.data.partial.any():
+        said = headline(ranked, level)
+        if said:
+            say(said)
 
 
 def rankable(data: Any, include_partial: bool) -> Any:

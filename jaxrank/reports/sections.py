@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import platform
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.study import Found
 from jaxrank.results import plots
 from jaxrank.results.bars import Bars
+from jaxrank.results.headline import headline
 from jaxrank.results.plots.views import size_of
 from jaxrank.results.storage import versions
 from jaxrank.results.tiers import tiers
@@ -29,7 +28,8 @@ def sections(found: Found) -> list[Section]:
 
 
 def _summary(found: Found) -> Section:
-    lines = [_first(found), _rivals(found), _settling(found)]
+    ranked = found.result if found.result.has_interval or found.replicates is None else found.replicates
+    lines = [headline(ranked, found.level) or f"{found.result.method} ranks no model.", _often(found), _settling(found)]
     cautions = [f.name for f in found.diagnosis.findings if f.severity != "note"]
     data = f"The data: {size_of(found.data)}."
     if cautions:
@@ -37,30 +37,14 @@ def _summary(found: Found) -> Section:
     return Section("In short", [*(Text(line, lead=True) for line in lines if line), Text(data)])
 
 
-def _first(found: Found) -> str:
-    """Who is first, with which score, and how often."""
+def _often(found: Found) -> str:
+    """How often the first is first, and who else is."""
     result, rep = found.result, found.replicates
-    best = [i for i in result.order if result.ranks[i] == 1]
-    if not best:
-        return f"{result.method} ranks no model: {result.explain()}."
-    if len(best) > 1:
-        return f"{_listed([result.models[i] for i in best])} share the first place by {result.method}."
-    (i,) = best
-    score = _number(float(result.scores[i]), _interval(found), int(i))
-    often = f"; it is first in {rep.p_best[i]:.0%} of the replicates" if rep is not None else ""
-    return f"{result.models[i]} is first by {result.method} with {score}{often}."
-
-
-def _rivals(found: Found) -> str:
-    """Who cannot be told from the first."""
-    result, rep = found.result, found.replicates
-    if rep is None or rep.tally.finite < 2:
+    if rep is None:
         return ""
-    first = rep.rank_sets(found.level).lower
-    others = [result.models[i] for i in result.order if first[i] == 1 and result.ranks[i] != 1]
-    if not others:
-        return f"No other model can be first, at {percent(found.level)}."
-    return f"At {percent(found.level)} the first place may as well belong to {_listed(others, 8)}."
+    likely = [i for i in np.argsort(-rep.p_best, kind="stable") if rep.p_best[i] >= 0.01][:5]
+    told = [f"{result.models[i]} in {rep.p_best[i]:.0%}" for i in likely]
+    return f"First of {rep.n_replicates:,} replicates by {rep.scheme}: {', '.join(told)}." if told else ""
 
 
 def _settling(found: Found) -> str:
@@ -77,24 +61,6 @@ def _settling(found: Found) -> str:
         return f"The whole ranking settles within {n} trials in {1 - con.not_converged(method):.0%} of the replicates."
     late = "" if len(after[0.95]) else f", and in {con.not_converged(method):.0%} not within {n}"
     return f"The whole ranking has settled in {' and in '.join(told)}{late}."
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    shown = list(names[:most])
-    if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most} more"
-    return " and ".join([*([", ".join(shown[:-1])] if shown[1:] else []), shown[-1]])
-
-
-def _number(score: float, interval: Interval | None, i: int) -> str:
-    """A score with as many decimals as its interval gives sense to."""
-    if interval is None or not np.isfinite(width := float(interval.upper[i] - interval.lower[i])):
-        return f"{score:.4g}"
-    decimals = max(0, 1 - math.floor(math.log10(width / 2))) if width > 0 else 4
-    return (
-        f"{score:.{decimals}f} ({percent(interval.level)} interval {interval.lower[i]:.{decimals}f} to "
-        f"{interval.upper[i]:.{decimals}f})"
-    )
 
 
 def _data(found: Found) -> Section:

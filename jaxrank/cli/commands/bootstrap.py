@@ -68,7 +68,7 @@ def bootstrap(
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.cli.results import rankable
+    from jaxrank.cli.results import rankable, say_headline
     from jaxrank.numerics.status import Status
     from jaxrank.results.replicates import REPLICATES, Replicates
     from jaxrank.studies.replicates import bootstrap as study
@@ -93,6 +93,7 @@ def bootstrap(
     )
     if not prints:
         return
+    say_headline(rep, level)
     _table(rep, level).emit(output)
     if save is not None and isinstance(rep, Replicates):
         rep.save(save)

@@ -34,13 +34,14 @@ def fit(
 ) -> None:
     """Rank the models of FILE by one method, with intervals where the method has them."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.cli.results import fit_quietly, result_table, say_notes
+    from jaxrank.cli.results import fit_quietly, result_table, say_headline, say_notes
 
     check_output("--output", output)
     name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
+    say_headline(result, level, include_partial)
     result_table(result, level, ranks, include_partial).emit(output)
     say_notes(result, level, include_partial)
 

@@ -51,6 +51,7 @@ def posterior(
     """Sample the posterior of a model: strengths, ranks and their probabilities."""
     import warnings
 
+    from jaxrank.cli.results import say_headline
     from jaxrank.errors import JaxrankWarning
     from jaxrank.posteriors.files import check_format
     from jaxrank.studies.posterior import default_model, posterior
@@ -73,6 +74,7 @@ def posterior(
             sampler=cast(Any, sampler),
         )
         frame = found.to_frame(level=level)
+    say_headline(found, level)
     title = f"{name}: posterior means and {100 * level:g} % intervals"
     Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler}).emit(output)
     if save is not None:

@@ -1,0 +1,70 @@
+"""The answer in a sentence or two: who is first, how sure that is, and who cannot be told from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxrank.errors import JaxrankError
+from jaxrank.numerics.interval import Interval, percent
+from jaxrank.results.tables import visible
+from jaxrank.results.tiers import tiers
+
+MOST = 6  # names in a sentence
+
+
+def headline(ranked: Any, level: float = 0.95) -> str:
+    """Who is first in a `Result`, `Replicates` or a `Posterior`, with its score, and which models are not separated
+    from it (`tiers`, at ``level``); only the first where the method has no errors. Empty where nobody has a rank."""
+    names, ranks, order = ranked.models, np.asarray(ranked.ranks), ranked.order
+    first = [i for i in order if ranks[i] == 1]
+    if not first:
+        return ""
+    if len(first) > 1:
+        said = f"{_listed([names[i] for i in first])} share the first place by {ranked.method}"
+    else:
+        score = _number(float(ranked.scores[first[0]]), _interval(ranked, level), int(first[0]))
+        said = f"{visible(names[first[0]])} is first by {ranked.method} with {score}"
+        if (p_best := getattr(ranked, "p_best", None)) is not None:
+            said += f", in {p_best[first[0]]:.0%} of the replicates"
+    try:
+        top = tiers(ranked, level).groups[0]
+    except JaxrankError:
+        return f"{said}."
+    near = [name for name in top if name not in {names[i] for i in first}]
+    other = len(names) - len(near) - len(first)
+    if not near and not other:
+        return f"{said}."
+    if not near:
+        return f"{said}; all others are separated from it at {percent(level)}."
+    verb = "are" if len(near) > 1 else "is"
+    rest = "" if not other else f", the other {other} are" if other > 1 else ", the other one is"
+    return f"{said}; {_listed(near)} {verb} not separated from it at {percent(level)}{rest}."
+
+
+def _interval(ranked: Any, level: float) -> Interval | None:
+    try:
+        return ranked.interval(level)
+    except JaxrankError:
+        return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [visible(name) for name in names[:MOST]]
+    if len(names) > MOST:
+        return f"{', '.join(shown)} and {len(names) - MOST} more"
+    return " and ".join([*([", ".join(shown[:-1])] if shown[1:] else []), shown[-1]])
+
+
+def _number(score: float, interval: Interval | None, i: int) -> str:
+    """A score with as many decimals as its interval gives sense to."""
+    if interval is None or not np.isfinite(width := float(interval.upper[i] - interval.lower[i])):
+        return f"{score:.4g}"
+    decimals = max(0, 1 - math.floor(math.log10(width / 2))) if width > 0 else 4
+    return (
+        f"{score:.{decimals}f} ({percent(interval.level)} interval {interval.lower[i]:.{decimals}f} to "
+        f"{interval.upper[i]:.{decimals}f})"
+    )

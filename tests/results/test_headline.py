@@ -1,0 +1,36 @@
+"""The answer in a sentence: who is first, and who is not separated from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.results.headline import headline
+
+pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+TABLE = jr.Responses([[1] * 40, [1] * 36 + [0] * 4, [0] * 40], models=["ada", "bob", "cyd"])
+
+
+def test_first_near_and_apart() -> None:
+    said = headline(jr.fit(TABLE))
+    assert said.startswith("ada is first by avg with 1.000 (95 % interval 0.9")
+    assert said.endswith("; bob is not separated from it at 95 %, the other one is.")
+    assert headline(jr.bootstrap(TABLE, n_replicates=50)).split(", in ")[1].endswith(said.split("; ")[1])
+
+
+def test_all_apart_all_tied_and_no_error() -> None:
+    apart = jr.Responses([[1] * 40, [0] * 40], models=["ada", "bob"])
+    assert headline(jr.fit(apart)).endswith("; all others are separated from it at 95 %.")
+    same = jr.Responses(np.tile([1, 0], (3, 20)), models=["ada", "bob", "cyd"])
+    assert headline(jr.fit(same)) == "ada, bob and cyd share the first place by avg."
+    assert headline(jr.fit(TABLE, "copeland")) == "ada is first by copeland with 2."
+
+
+def test_a_ranking_of_nobody_has_no_headline() -> None:
+    assert headline(jr.fit(TABLE, "rasch", on_failure="return")) == ""
+
+
+def test_names_come_without_what_acts_on_a_terminal() -> None:
+    evil = jr.Responses([[1] * 9, [0] * 9], models=["a\x1b[31m", "b"])
+    assert "\x1b" not in headline(jr.fit(evil, "copeland"))
