@@ -78,12 +78,12 @@ def plot(results: dict) -> None:
         for m, curve in r["tau, with replacement"].items():
             tau.plot(range(1, len(curve) + 1), curve, label=m)
         tau.axhline(0.9, color="0.7", lw=0.8)
-        tau.set(title=b, xlabel="trials", ylabel="mean tau-b with Bayes@80", ylim=(0.4, 1.01))
+        tau.set(title=b, xlabel="trials", ylabel="mean tau-b with Bayes@80", ylim=(0.79, 1.005))
         for ax, (size, ranks) in zip(rows, r["ranks of the slowest"].items(), strict=True):
             ax.plot(range(1, len(ranks) + 1), ranks, lw=0.8)
             ax.invert_yaxis()
             ax.set(title=f"slowest of {CONFIG['order_replicates']:,} orders, {size}", xlabel="trials", ylabel="rank")
-    axes[0, 0].legend(fontsize=7)
+    axes[0, 1].legend(fontsize=7, ncols=2, loc="lower right")
     fig.tight_layout()
     fig.savefig(HERE / "figure.png", dpi=80)
 

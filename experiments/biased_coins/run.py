@@ -112,9 +112,10 @@ def plot(results: dict) -> None:
     }
     fig, axes = plt.subplots(1, 3, figsize=(14, 4), sharey=True)
     for ax, (panel, title) in zip(axes, titles.items(), strict=True):
-        for m, tau in results[panel].items():
-            ax.plot(range(1, len(tau) + 1), tau, label=m)
-        ax.set(title=title, xlabel="trials", ylabel="mean tau-b with the true order")
+        for i, (m, tau) in enumerate(results[panel].items()):
+            shown = np.where(np.array(tau) > 0, tau, np.nan)  # 0 stands where there are fewer trials than k
+            ax.plot(range(1, len(tau) + 1), shown, label=m, linewidth=3 - 0.35 * i, linestyle=("-", "--")[i % 2])
+        ax.set(title=title, xlabel="trials", ylabel="mean tau-b with the true order", ylim=(0.72, 1))
     axes[0].legend(fontsize=7)
     fig.tight_layout()
     fig.savefig(HERE / "figure.png", dpi=110)

@@ -144,12 +144,18 @@ def plot_accuracies(told: dict) -> None:
         ranks.plot([1, len(mean)], [1, len(mean)], "k:", lw=1)
         ranks.set(xlabel="rank by sampling", ylabel="rank by greedy decoding")
     axes[0, 0].legend(fontsize=7)
-    for ax, key in zip(axes[2], ("difficulty", "tau_greedy_sampling", "gap"), strict=False):
+    labels = {
+        "difficulty": "mean accuracy (difficulty)",
+        "tau_greedy_sampling": "tau-b, greedy with sampling",
+        "gap": "sampled less greedy accuracy",
+    }
+    for ax, key in zip(axes[2], labels, strict=False):
         for b, row in told.items():
             ax.plot(row[key], PUBLISHED[b][2], "o")
-            ax.annotate(b, (row[key], PUBLISHED[b][2]), fontsize=8)
+            ax.annotate(b, (row[key], PUBLISHED[b][2]), (3, 4), textcoords="offset points", fontsize=8)
         ax.axhline(0, color="0.7", lw=0.8)
-        ax.set(xlabel=key.replace("_", " "), ylabel="published change of tau by the prior")
+        ax.margins(x=0.3, y=0.1)
+        ax.set(xlabel=labels[key], ylabel="published change of tau by the prior")
     axes[2, -1].axis("off")
     fig.tight_layout()
     fig.savefig(HERE / "accuracies.png", dpi=80)

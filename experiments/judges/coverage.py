@@ -5,11 +5,14 @@ fail, and modelling the judges covers more. Two judges, five candidates with Dir
 drawn from the published ladder ("ladder_weak", "ladder_moderate"), so that rows are stochastically ordered. Methods:
 means under a bootstrap, prediction-powered means with 5 and 10 % random labels, and, at Q = 1,000 and weak judges, the
 posterior of counts under the generating prior and under one that trusts too much; the same intervals of ranks for all.
-``python -m experiments.judges.coverage`` writes coverage.json beside this file.
+``python -m experiments.judges.coverage`` writes coverage.json beside this file; with ``--dawid-skene`` it adds
+the bootstrap of Dawid-Skene with three judges, which go on apart or of which one copies another's score on half of the
+answers.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import time
@@ -30,6 +33,7 @@ LEVELS, QUESTIONS = (2, 3, 5), (100, 1000, 5000)
 JUDGES = ("ladder_weak", "ladder_moderate")
 N_SETS, N_POSTERIOR, N_CANDIDATES, N_JUDGES = 60, 12, 5, 2
 DRAWS = 250
+N_DAWID_SKENE = 30
 
 
 def matrices(name: str, m: int, n: int, seed: int) -> np.ndarray:
@@ -79,8 +83,41 @@ def add(rows: dict, how: str, found: judges.CandidateDraws, ranks: np.ndarray) -
     row["sets"] = n + 1
 
 
+def save(more: dict) -> None:
+    known = json.loads(PATH.read_text()) if PATH.exists() else {}
+    PATH.write_text(json.dumps(known | more, indent=1) + "\n")
+
+
+def dawid_skene(begin: float) -> None:
+    """Rows of the Dawid-Skene bootstrap beside the means of the same three judges."""
+    out = {}
+    for q, m, name, copies in (
+        *itertools.product((1000,), LEVELS, JUDGES, (False,)),
+        *itertools.product((1000,), LEVELS, JUDGES[:1], (True,)),
+        *itertools.product((100,), LEVELS, JUDGES[:1], (False,)),
+    ):
+        rows = out.setdefault(f"M = {m}, Q = {q}, {name} judges{', one copies' if copies else ''}", {})
+        theta = matrices(name, m, N_DAWID_SKENE * 3, m).reshape(N_DAWID_SKENE, 3, m, m)
+        rng = np.random.default_rng([m, q, JUDGES.index(name), 3])
+        for s, t in enumerate(theta):
+            scores, _, ranks = data_set(t, q, rng)
+            if copies:
+                scores[2] = np.where(rng.random(scores[2].shape) < 0.5, scores[1], scores[2])
+            add(rows, "means, bootstrap", judges.infer(scores, prior="perfect", n_levels=m, n_samples=100), ranks)
+            add(rows, "Dawid-Skene, bootstrap", judges.dawid_skene_draws(scores, m, n_samples=100, seed=s), ranks)
+        print(m, q, name, copies, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
+        save({"Dawid-Skene, three judges": out | {"seconds": round(time.monotonic() - begin)}})
+
+
 def main() -> None:
     begin, out, kept = time.monotonic(), {}, {}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dawid-skene", action="store_true")
+    if parser.parse_args().dawid_skene:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", JaxrankWarning)
+            dawid_skene(begin)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)
         for m, q, name in itertools.product(LEVELS, QUESTIONS, JUDGES):
@@ -105,7 +142,7 @@ def main() -> None:
                     add(rows, f"counts, {prior}", found, ranks)
             print(m, q, name, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
             out["seconds"] = round(time.monotonic() - begin)
-            PATH.write_text(json.dumps(out, indent=1) + "\n")
+            save(out)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """Judges: identifiability, SummEval and JudgeBench.
 
-``python -m experiments.judges.run [--samples S]`` adds to results.json beside this file.
-SummEval (9 LLM judges, 12 systems, 100 articles; the mean of 3 experts is the gold order) and JudgeBench are read from
-the shared data beside the repository.
+``python -m experiments.judges.run [--data FOLDER] [--samples S]`` adds to results.json beside this file.
+FOLDER holds SummEval (summeval_judges.npz: 9 LLM judges, 12 systems, 100 articles; the mean of 3 experts is the gold
+order) and JudgeBench (judgebench_decisions.npz); the README says what is in them. Without it only the identifiability
+is run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 import warnings
 from pathlib import Path
 
@@ -19,9 +21,8 @@ from jaxrank.evaluation import judges as judging
 from jaxrank.numerics.ranks import rank_scores
 
 HERE = Path(__file__).parent
-DATA = HERE.parents[2] / "shared" / "data"
 PATH = HERE / "results.json"
-SUMMEVAL_PRIORS = ("perfect", "ladder_weak", "ladder_moderate", "ladder_strong")
+SUMMEVAL_PRIORS = ("perfect", "weak", "moderate", "strong")
 
 
 def opposite_orders() -> dict:
@@ -35,10 +36,10 @@ def opposite_orders() -> dict:
     return {"judged": judged.tolist(), "pair": [i, j], "one": describe(*sets[0]), "other": describe(*sets[1])}
 
 
-def summeval() -> dict:
+def summeval(folder: Path) -> dict:
     """Rank agreement with the experts of the methods without a posterior."""
     out = {}
-    for dim, scores, expert, gold in summeval_data():
+    for dim, scores, expert, gold in summeval_data(folder):
         tau = lambda s, expert=expert: float(kendall_tau(np.asarray(s, float), expert))
         single = [tau(s) for s in judging.each_judge(scores)]
         labelled = judging.label_share(gold, 0.2)
@@ -52,19 +53,20 @@ def summeval() -> dict:
     return out
 
 
-def summeval_posterior(n_samples: int, known: dict) -> dict:
-    """The simplex model under three priors: rank agreement, and how many expert ranks its 95 % intervals hold."""
+def summeval_posterior(folder: Path, n_samples: int, known: dict) -> dict:
+    """The simplex model under four priors: rank agreement, and how many expert ranks its 95 % intervals hold."""
     out = dict(known)
-    for dim, scores, expert, gold in summeval_data():
+    for dim, scores, expert, gold in summeval_data(folder):
         truth = np.asarray(rank_scores(expert))
         labelled = judging.label_share(gold, 0.2)
         rows = dict(out.get(dim, {}))
         for name, prior, labels in (
             *((p, p, None) for p in SUMMEVAL_PRIORS),
-            ("moderate, 20 labels", "ladder_moderate", labelled),
+            ("moderate, 20 labels", "moderate", labelled),
         ):
             if name in rows:
                 continue
+            start = time.monotonic()
             found = judging.infer(
                 scores, gold=labels, prior=prior, n_levels=5, n_samples=n_samples, n_warmup=n_samples, n_chains=4
             )
@@ -73,8 +75,8 @@ def summeval_posterior(n_samples: int, known: dict) -> dict:
                 "tau": float(kendall_tau(found.scores, expert)),
                 "expert rank inside": float(((low <= truth) & (truth <= high)).mean()),
                 "ranks in an interval": float((high - low + 1).mean()),
-                "largest r_hat": float(np.nanmax(found.r_hat)),
-                "least effective sample size": float(np.nanmin(found.ess)),
+                **chains(found),
+                "seconds": round(time.monotonic() - start, 1),
             }
             save("SummEval, posterior ranks", out | {dim: rows})
             print(dim, name, rows[name], flush=True)
@@ -88,8 +90,16 @@ def summeval_posterior(n_samples: int, known: dict) -> dict:
     return out
 
 
-def summeval_data() -> list:
-    data = np.load(DATA / "summeval_judges.npz")
+def chains(found: judging.JudgePosterior) -> dict[str, float]:
+    """How the chains went; nothing for independent draws."""
+    if np.isnan(found.r_hat).all():
+        return {}
+    least = float(np.nanmin(found.ess))
+    return {"largest r_hat": float(np.nanmax(found.r_hat)), "least effective sample size": least}
+
+
+def summeval_data(folder: Path) -> list:
+    data = np.load(folder / "summeval_judges.npz")
     found = []
     for d, dim in enumerate(data["dims"]):
         scores = np.where(data["llm"][..., d] < 0, -1, data["llm"][..., d].astype(int) - 1)
@@ -116,8 +126,8 @@ def width(interval: np.ndarray) -> float:
     return float((interval[1] - interval[0] + 1).mean())
 
 
-def judgebench() -> dict:
-    data = np.load(DATA / "judgebench_decisions.npz")
+def judgebench(folder: Path) -> dict:
+    data = np.load(folder / "judgebench_decisions.npz")
     D, gold = data["D"], data["gold"]
     both = (gold[None, :, None] == D).sum(2)
     against = ((D < 2) & (gold[None, :, None] != D)).sum(2)
@@ -135,14 +145,17 @@ def save(key: str, value: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=0, help="draws a chain for SummEval; 0 leaves the posterior out")
+    parser.add_argument("--data", type=Path, help="folder of summeval_judges.npz and judgebench_decisions.npz")
     args = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # R-hat stands in the results
         save("opposite orders of equal likelihood", opposite_orders())
-        save("JudgeBench, share of pairs right", judgebench())
-        save("SummEval, tau-b with the experts", summeval())
+        if args.data is None:
+            return
+        save("JudgeBench, share of pairs right", judgebench(args.data))
+        save("SummEval, tau-b with the experts", summeval(args.data))
         if args.samples:
-            summeval_posterior(args.samples, load().get("SummEval, posterior ranks", {}))
+            summeval_posterior(args.data, args.samples, load().get("SummEval, posterior ranks", {}))
 
 
 if __name__ == "__main__":

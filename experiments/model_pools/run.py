@@ -1,9 +1,10 @@
 """Pools of 5, 10 and 15 models, one trial a question: table 3 of arXiv 2603.10960, on the mimic.
 
 ``python -m experiments.model_pools.run [--pools B] [--method NAME ...] [--seconds T]`` adds the table to results.json
-beside this file. ``--shares``: in which share of (fewer) pools each of more methods is best. ``--profile`` times the
-other published methods instead, on pools of the largest size, and says what the whole table (72 methods, 1,000 pools of
-three sizes, 81 fits, five benchmarks) would take. All go on where they stood; nothing new is begun after T seconds.
+beside this file. ``--shares``: in which share of (fewer) pools each of more methods is best, and which have the highest
+mean; ``--all``: of all published methods but those of the host and of Markov chains. ``--profile`` times these instead,
+on pools of the largest size, and says what the whole table (72 methods, 1,000 pools of three sizes, 81 fits, five
+benchmarks) would take. All go on where they stood; nothing new is begun after T seconds.
 figure.png shows the benchmarks and sizes that are there; ``--seconds -1`` draws it and runs nothing.
 """
 
@@ -41,10 +42,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--shares", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--size", type=int, nargs="*")
     args = parser.parse_args()
     until = time.monotonic() + args.seconds
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    work = profile if args.profile else shares if args.shares else table
+    work = profile if args.profile else shares if args.shares or args.all else table
     for part in work(args, results, until):
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(part, flush=True)
@@ -75,26 +78,35 @@ def table(args: argparse.Namespace, results: dict, until: float) -> Iterator[str
             yield f"{b}, {size}: {told}, {spent:.0f} s"
 
 
+def mapped() -> list[str]:
+    """The published methods that are mapped over pools: all but Kemeny's (solved on the host) and Markov chains."""
+    return [m for m, entry in jr.entries().items() if entry.published and m not in CONFIG["left_out_of_the_profile"]]
+
+
 def shares(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
     """Share of pools in which a method has the highest mean tau, ties for all, and how many share the highest mean."""
-    done, asked = results.setdefault("shares", {}), CONFIG["shares"]
+    part = "all" if args.all else "shares"
+    done, asked = results.setdefault(part, {}), CONFIG[part]
     for b in args.benchmark:
         bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
-        for size in CONFIG["sizes"]:
+        for size in args.size or CONFIG["sizes"]:
             if f"{b}, {size}" in done or time.monotonic() > until:
                 continue
             start = time.perf_counter()
             options = {"n_replicates": asked["n_replicates"], "seed": CONFIG["seed"], "R0": bench.greedy[:, :, None]}
-            pools = model_pools(bench.R, asked["methods"], size=size, **options)
+            pools = model_pools(bench.R, asked.get("methods") or mapped(), size=size, **options)
             frame = pools.to_frame().set_index("method")
             found: dict[str, Any] = {"seconds": round(time.perf_counter() - start, 1)}
             for target in ("gold", "own"):
-                top = frame[target].max()
+                mean = frame[target].dropna()
+                top = mean.max()
                 found[target] = {
                     "best in a share of pools": pools.best(target),
                     "highest mean": float(top),
-                    "methods with it": frame.index[frame[target] >= top - 1e-9].tolist(),
+                    "methods with it": mean.index[mean >= top - 1e-9].tolist(),
+                    "mean": mean.round(6).to_dict(),
                 }
+            found["without a tau, trials a pool"] = {m: n for m, n in frame["undefined"].round(2).items() if n > 0}
             done[f"{b}, {size}"] = found
             best = found["gold"]["best in a share of pools"]
             told = ", ".join(f"{m} {best[m]:.2f}" for m in ("bayes", "bayes_greedy"))
@@ -104,14 +116,11 @@ def shares(args: argparse.Namespace, results: dict, until: float) -> Iterator[st
 def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
     """Seconds a pool of every published method, compiled and warm; a string after each."""
     done = results.setdefault("profile", {})
-    published = [
-        m for m, entry in jr.entries().items() if entry.published and m not in CONFIG["left_out_of_the_profile"]
-    ]
     asked = CONFIG["profile"]
     for b in args.benchmark:
         bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
         found = done.setdefault(b, {})
-        for m in args.method or published:
+        for m in args.method or mapped():
             if m in found or time.monotonic() > until:
                 continue
 

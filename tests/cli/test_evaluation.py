@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import jaxrank as jr
 from jaxrank import evaluation as ev
 from jaxrank.cli.app import make_app
 
@@ -119,6 +120,31 @@ def test_judges_scales(tmp_path):
     run(*perfect, "--family-column", "own")
     alone = frame[(frame["judge"] == "y") & (frame["candidate"] == "a")]["score"].mean()
     assert pd.read_csv(out).set_index("candidate")["score"]["a"] == pytest.approx(alone, abs=4)
+    run(*perfect, "--family-column", "own", "--own-family", "own_matrix")  # a judge more, whose word counts again
+    apart = frame[frame["candidate"] == "a"].groupby("judge")["score"].mean().mean()
+    assert pd.read_csv(out).set_index("candidate")["score"]["a"] == pytest.approx(apart, abs=4)
+    for more in (("--own-family", "own_matrix"), ("--spread", "wide"), ("--spread", "-1")):
+        run(*perfect, *more, code=2)
+
+
+def test_judges_options_reach_the_posterior(tmp_path, monkeypatch):
+    """Every option of `infer` that a file can state has its option on the command line."""
+    rng = np.random.default_rng(4)
+    axes = pd.MultiIndex.from_product([["x", "y"], ["a", "b"], range(10)], names=["judge", "candidate", "question"])
+    frame = pd.DataFrame({"score": rng.integers(0, 3, 40)}, index=axes).reset_index()
+    path, asked = tmp_path / "scores.csv", []
+    frame.to_csv(path, index=False)
+    real = jr.judges.infer
+
+    def seen(scores, prior, **options):
+        asked.append(options)
+        return real(scores, prior="perfect", **options)
+
+    monkeypatch.setattr("jaxrank.evaluation.judges.infer", seen)
+    run("judges", path, "--spread", "0.5", "--likelihood", "counts", "--values", "0,1,5", "--samples", "50")
+    run("judges", path, "--spread", "free", "--samples", "50")
+    assert [o["spread"] for o in asked] == [0.5, "free"] and asked[0]["likelihood"] == "counts"
+    assert list(asked[0]["values"]) == [0, 1, 5] and asked[0]["n_levels"] == 3
 
 
 def test_rubrics(tmp_path):

@@ -12,8 +12,9 @@ import pytest
 import jaxrank as jr
 from jaxrank.errors import DataError, OptionError
 from jaxrank.evaluation import judges
+from jaxrank.evaluation.judges import baselines
 from jaxrank.evaluation.judges.inference import joint_log_likelihood
-from jaxrank.evaluation.judges.patterns import patterns_of
+from jaxrank.evaluation.judges.patterns import distinct_answers, patterns_of
 
 DRAWS = {"n_samples": 1000, "n_warmup": 500, "n_chains": 2}  # with 300 R-hat reaches 1.07, by the compiler
 
@@ -298,6 +299,32 @@ def test_dawid_skene_recovers_judges_and_beats_the_votes():
     np.testing.assert_allclose(found.theta[:2], THETA, atol=0.12)
     error = lambda s: np.abs(s - truth.mean(1)).mean()
     assert error(found.scores) < 0.5 * error(judges.plug_in_scores(scores))
+
+
+def test_draws_of_dawid_skene_are_its_fits_of_questions_drawn_again():
+    """Against the fit of a data set in which every question stands as often as its weight says, and about the point."""
+    theta = np.concatenate([THETA, THETA[:1]])
+    scores, _ = simulate(PI, theta, 200, seed=6)
+    scores[0, 1, :50] = -1
+    answers, places = distinct_answers(scores)
+    np.testing.assert_array_equal(np.take_along_axis(answers, places[None], axis=2), scores)
+    with jax.enable_x64(True):
+        often = np.random.default_rng(0).multinomial(200, np.full(200, 1 / 200))
+        counts = np.stack([np.bincount(row, often, answers.shape[2]) for row in places])
+        pi, change = baselines._draws(jnp.asarray(answers), jnp.asarray(counts[None]), jnp.asarray(0.01), 3, 10000)
+        again = judges.dawid_skene(np.repeat(scores, often, axis=2), max_steps=10000)
+        assert float(change[0]) < 1e-10 and again.converged
+        np.testing.assert_allclose(pi[0], again.pi, atol=1e-7)
+    found = judges.dawid_skene_draws(scores, n_samples=64)
+    np.testing.assert_allclose(found.scores, judges.dawid_skene(scores).scores, atol=0.05)
+    means = np.where(scores < 0, np.nan, scores)
+    plain = np.nanmean(means, axis=(0, 2))
+    assert np.all(found.sd > means.std(axis=(0, 2), where=scores >= 0) / 200**0.5) and found.draws.shape == (64, 3)
+    assert np.abs(found.scores - plain).max() > 0.1  # judges are not taken at their word
+    with pytest.raises(DataError, match="three judges, not 2"):
+        judges.dawid_skene_draws(scores[:2])
+    with pytest.warns(jr.JaxrankWarning, match="did not end within 2 steps"):
+        judges.dawid_skene_draws(scores, max_steps=2, n_samples=64)
 
 
 def test_means_majority_and_missing_scores():

@@ -134,6 +134,11 @@ FUNCTIONS = {
         {"scores": JUDGED},
         ("scores", "n_levels", "max_steps", "pseudo"),
     ),
+    "judges.dawid_skene_draws": (
+        jr.judges.dawid_skene_draws,
+        {"scores": JUDGED, "n_samples": 4},
+        ("scores", "n_levels", "max_steps", "pseudo", "n_samples", "seed"),
+    ),
     "judges.prediction_powered": (
         jr.judges.prediction_powered,
         {"scores": JUDGED, "gold": np.where(np.arange(10) < 5, JUDGED[0], -1)},

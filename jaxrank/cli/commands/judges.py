@@ -46,14 +46,25 @@ def judges(
         ),
     ] = None,
     own_family: Annotated[
-        str, typer.Option(help="What own-family scores are: leave_out, or own_matrix for a matrix of their own.")
-    ] = "leave_out",
+        str | None,
+        typer.Option(
+            help="What own-family scores are: leave_out (default), or own_matrix for a matrix of their own;"
+            " with --family-column."
+        ),
+    ] = None,
     prior: Annotated[
         str, typer.Option(help="Trust in the judges: free, weak, moderate, strong, perfect.")
     ] = "moderate",
     likelihood: Annotated[
         str, typer.Option(help="joint: question by question; counts: how often each level, as published.")
     ] = "joint",
+    spread: Annotated[
+        str,
+        typer.Option(
+            metavar="SD or free",
+            help="How far a judge may differ by candidate: sd of its entries' log odds; 0, not at all; free, learned.",
+        ),
+    ] = "0",
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Ranks under every prior, one column each.")
     ] = False,
@@ -75,6 +86,9 @@ def judges(
 
     check_output("--output", output)
     find_prior(prior)
+    if own_family is not None and family_column is None:
+        raise OptionError(f"--own-family {own_family} needs --family-column, the column that says which scores are own")
+    deviation = spread if spread == "free" else _deviation(spread)
     axes = {"judge": judge_column, "candidate": candidate_column, "question": question_column}
     numbers = {"score": score_column}
     for role, column in (("gold", gold_column), ("family", family_column)):
@@ -90,7 +104,7 @@ def judges(
     gold = None if gold_column is None else _gold(_places(arrays["gold"], scale, f"column {gold_column!r}"), labels)
     if family_column is not None:
         own = np.nanmax(np.where(np.isnan(arrays["family"]), 0, arrays["family"]), axis=2) > 0
-        scores = judging.split_own(scores, own, own_family)
+        scores = judging.split_own(scores, own, own_family or "leave_out")
     options: dict[str, Any] = {
         "n_levels": len(scale),
         "values": worth,
@@ -98,7 +112,7 @@ def judges(
         "n_warmup": samples,
         "seed": seed,
     }
-    options |= {"likelihood": likelihood, "gold": gold}
+    options |= {"likelihood": likelihood, "gold": gold, "spread": deviation}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", JaxrankWarning)
         found = judging.infer(scores, prior=prior, **options)
@@ -195,6 +209,13 @@ def _gold(levels: Any, labels: Any) -> Any:
             f"two true levels for candidate {labels['candidate'][k]!r} on question {labels['question'][q]!r}"
         )
     return high
+
+
+def _deviation(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"--spread {text}; it must be a number of 0 or more, or free") from None
 
 
 def _numbers(option: str, text: str) -> Any:

@@ -9,6 +9,7 @@ Sources: [simplex2025] the model; [dawid1979]; [angelopoulos2023].
 from jaxrank.evaluation.judges.baselines import (
     DawidSkene,
     dawid_skene,
+    dawid_skene_draws,
     each_judge,
     majority_scores,
     plug_in_scores,
@@ -30,6 +31,7 @@ __all__ = [
     "JudgePosterior",
     "JudgePrior",
     "dawid_skene",
+    "dawid_skene_draws",
     "each_judge",
     "identifiability",
     "infer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any, NamedTuple
 
@@ -11,10 +12,16 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.errors import JaxrankWarning
-from jaxrank.evaluation.judges.perfect import predictions
+from jaxrank.data.device import put
+from jaxrank.errors import DataError, JaxrankWarning
+from jaxrank.evaluation.judges.draws import CandidateDraws
+from jaxrank.evaluation.judges.patterns import distinct_answers
+from jaxrank.evaluation.judges.perfect import predictions, seed_numbers
 from jaxrank.evaluation.judges.scores import checked_scores
 from jaxrank.models.options import check_count, check_number
+from jaxrank.numerics.seeds import check_seed
+
+_BATCH = 64
 
 
 def each_judge(scores: Any) -> Float[np.ndarray, "judges candidates"]:
@@ -75,7 +82,10 @@ def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000,
             JaxrankWarning,
             stacklevel=2,
         )
-    levels, pi, theta, steps, change = _em(jnp.asarray(values), m, max_steps, jnp.asarray(pseudo, jnp.zeros(()).dtype))
+    s = jnp.asarray(values)
+    every = jnp.ones(values.shape[1:], jnp.zeros(()).dtype)
+    pseudo = jnp.asarray(pseudo, every.dtype)
+    levels, pi, theta, steps, change = _em(s, every, _votes(s, m), pseudo, max_steps)
     pi = np.asarray(pi)
     return DawidSkene(
         pi @ np.arange(m),
@@ -87,15 +97,79 @@ def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000,
     )
 
 
-def _em(s: Int[Array, "judges candidates questions"], m: int, max_steps: int, pseudo: Array) -> tuple[Array, ...]:
-    hot = jax.nn.one_hot(s, m, dtype=jnp.zeros(()).dtype)  # zero where missing
+def dawid_skene_draws(
+    scores: Any,
+    n_levels: int | None = None,
+    max_steps: int = 2000,
+    pseudo: float = 0.01,
+    n_samples: int = 1000,
+    seed: int = 0,
+) -> CandidateDraws:
+    """Dawid-Skene scores of all candidates with the questions drawn again, for intervals of scores and ranks.
+
+    Questions get Dirichlet(1, ..., 1) weights, the same for all judges and candidates, which saw the same questions; EM
+    of every draw starts at the fit of all of them. **scores** (J, K, Q), three judges or more: with two a draw is where
+    EM started (`DataError`). **n_levels**, **pseudo**: as in `dawid_skene`. **max_steps**: of EM, by draw; a
+    `JaxrankWarning` says how many draws needed more. **n_samples**: 4 or more. The theory
+    page of judges says how often the intervals hold the true ranks.
+    """
+    values, m = checked_scores(scores, n_levels)
+    check_count("max_steps", max_steps)
+    check_number("pseudo", pseudo, 0)
+    check_count("n_samples", n_samples, 4)
+    check_seed(seed)
+    if len(values) < 3:
+        raise DataError(
+            f"draws of Dawid-Skene need three judges, not {len(values)}: two leave open what EM would fill; "
+            "use jaxrank.judges.infer"
+        )
+    rng = np.random.default_rng(seed_numbers(seed))
+    answers, places = distinct_answers(values)
+    weights = rng.dirichlet(np.ones(values.shape[2]), n_samples) * values.shape[2]
+    counts = np.stack([weights @ np.eye(answers.shape[2])[row] for row in places], axis=1)  # (draws, K, U)
+    pi, change = _draws(
+        jnp.asarray(answers), put(counts, jnp.zeros(()).dtype), jnp.asarray(pseudo, jnp.zeros(()).dtype), m, max_steps
+    )
+    late = int(np.sum(np.asarray(change) > _tolerance(pi.dtype)))
+    if late:
+        warnings.warn(
+            f"EM did not end within {max_steps} steps in {late} of {n_samples} draws; raise max_steps",
+            JaxrankWarning,
+            stacklevel=2,
+        )
+    return CandidateDraws(np.asarray(pi, float) @ np.arange(m))
+
+
+@functools.partial(jax.jit, static_argnums=(3, 4))
+def _draws(s: Array, weights: Array, pseudo: Array, m: int, max_steps: int) -> tuple[Array, Array]:
+    """Prevalences (draws, K, M) for every draw's weights (draws, K, U), and the last change of each."""
+    levels, *_ = _em(s, jnp.mean(weights, axis=0), _votes(s, m), pseudo, max_steps)
+
+    def one(weight: Array) -> tuple[Array, Array]:
+        _, pi, _, _, change = _em(s, weight, levels, pseudo, max_steps)
+        return pi, change
+
+    return jax.lax.map(one, weights, batch_size=_BATCH)
+
+
+def _votes(s: Int[Array, "judges candidates questions"], m: int) -> Array:
+    """Shares of the votes for each level, (K, Q, M); 0 where nobody voted."""
+    votes = jnp.sum(jax.nn.one_hot(s, m, dtype=jnp.zeros(()).dtype), axis=0)
+    return votes / jnp.maximum(jnp.sum(votes, -1, keepdims=True), 1)
+
+
+def _em(
+    s: Int[Array, "judges candidates questions"], weight: Array, start: Array, pseudo: Array, max_steps: int
+) -> tuple[Array, ...]:
+    """Levels (K, Q, M), prevalence, confusion, steps and last change; **weight** (K, Q) of each question, **start**
+    the levels to begin with."""
+    hot = jax.nn.one_hot(s, start.shape[-1], dtype=start.dtype)  # zero where missing
     seen = jnp.any(s >= 0, axis=0)
-    votes = jnp.sum(hot, axis=0)
-    start = jnp.where(seen[..., None], votes / jnp.maximum(jnp.sum(votes, -1, keepdims=True), 1), 0)
 
     def maximise(levels: Array) -> tuple[Array, Array]:
-        pi = jnp.sum(levels, axis=1) / jnp.maximum(jnp.sum(levels, axis=(1, 2)), 1e-30)[:, None]
-        joint = jnp.einsum("kqt,jkqs->jts", levels, hot, precision=jax.lax.Precision.HIGHEST) + pseudo
+        held = levels * weight[..., None]
+        pi = jnp.sum(held, axis=1) / jnp.maximum(jnp.sum(held, axis=(1, 2)), 1e-30)[:, None]
+        joint = jnp.einsum("kqt,jkqs->jts", held, hot, precision=jax.lax.Precision.HIGHEST) + pseudo
         return pi, joint / jnp.maximum(jnp.sum(joint, axis=-1, keepdims=True), 1e-30)
 
     def expect(pi: Array, theta: Array) -> Array:

@@ -45,3 +45,15 @@ def patterns_of(scores: Scores, gold: Int[np.ndarray, "candidates questions"], m
         possible=np.moveaxis(open_levels, -1, 0).astype(dtype),
         count=count.astype(dtype),
     )
+
+
+def distinct_answers(scores: Scores) -> tuple[Scores, Int[np.ndarray, "candidates questions"]]:
+    """Each candidate's distinct scores (J, K, U), -1 where it has fewer than U, and which of them every question has.
+
+    For those who weigh questions: what is done by question is done by pattern. U as in `Patterns`.
+    """
+    found = [np.unique(scores[:, k], axis=1, return_inverse=True) for k in range(scores.shape[1])]
+    most = max(rows.shape[1] for rows, _ in found)
+    size = max(most, min(2 ** (most - 1).bit_length(), scores.shape[2]))
+    answers = [np.pad(rows, ((0, 0), (0, size - rows.shape[1])), constant_values=-1) for rows, _ in found]
+    return np.stack(answers, axis=1), np.stack([np.ravel(place) for _, place in found])
