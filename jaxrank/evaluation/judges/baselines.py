@@ -84,8 +84,8 @@ def dawid_skene(scores: Any, n_levels: int | None = None, max_steps: int = 2000,
         )
     s = jnp.asarray(values)
     every = jnp.ones(values.shape[1:], jnp.zeros(()).dtype)
-    pseudo = jnp.asarray(pseudo, every.dtype)
-    levels, pi, theta, steps, change = _em(s, every, _votes(s, m), pseudo, max_steps)
+    added = jnp.asarray(pseudo, every.dtype)
+    levels, pi, theta, steps, change = _em(s, every, _votes(s, m), added, max_steps)
     pi = np.asarray(pi)
     return DawidSkene(
         pi @ np.arange(m),
