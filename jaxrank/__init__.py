@@ -22,7 +22,11 @@ from jaxrank.reports import report
 from jaxrank.resampling.clusters import clusters
 from jaxrank.results import plots
 from jaxrank.results.agreement import Agreement, FitTable
+from jaxrank.results.comparison import Comparison
+from jaxrank.results.comparison_table import ComparisonTable
 from jaxrank.results.convergence import Convergence
+from jaxrank.results.costs import CostFrontier
+from jaxrank.results.factors import Factors
 from jaxrank.results.fit import Result
 from jaxrank.results.pools import Pools
 from jaxrank.results.posterior import Posterior, load_posterior
@@ -31,8 +35,11 @@ from jaxrank.results.storage import load
 from jaxrank.results.study import Summary
 from jaxrank.results.tiers import Tiers, tiers
 from jaxrank.studies.agreement import agreement, fit_all
+from jaxrank.studies.compare import compare, compare_all, runs
 from jaxrank.studies.convergence import convergence
+from jaxrank.studies.costs import cost_frontier
 from jaxrank.studies.diagnosis import Diagnosis, diagnose
+from jaxrank.studies.factors import compare_factors
 from jaxrank.studies.fit import fit
 from jaxrank.studies.pools import model_pools
 from jaxrank.studies.posterior import numpyro_model, posterior
@@ -42,10 +49,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
+    "Comparison",
+    "ComparisonTable",
     "Comparisons",
     "Convergence",
+    "CostFrontier",
     "CriticalDifference",
     "Diagnosis",
+    "Factors",
     "Fit",
     "FitTable",
     "FriedmanTest",
@@ -66,8 +77,12 @@ __all__ = [
     "bootstrap",
     "catalogue",
     "clusters",
+    "compare",
+    "compare_all",
+    "compare_factors",
     "concat",
     "convergence",
+    "cost_frontier",
     "critical_difference",
     "datasets",
     "diagnose",
@@ -91,6 +106,7 @@ __all__ = [
     "rank_scores",
     "read",
     "report",
+    "runs",
     "scaling",
     "solvers",
     "spearman",

@@ -1,4 +1,4 @@
-"""The command line: ``jaxrank list | fit | compare | demo | ...``: parses, calls the public functions, prints.
+"""The command line: ``jaxrank list | fit | diff | demo | ...``: parses, calls the public functions, prints.
 
 A new subcommand is one file in ``jaxrank/cli/commands``; nothing else changes:
 

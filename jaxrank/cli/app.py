@@ -24,10 +24,9 @@ USAGE: Any = typer.BadParameter.__mro__[1]
 
 ALIASES = {
     "run": ("fit",),
-    "methods": ("list", "compare"),
     "diagnose": ("check",),
     "convergence": ("converge",),
-    "agreement": ("compare",),
+    "agreement": ("methods",),
     "metrics": ("evaluate",),
     "eval": ("evaluate",),
     "scaling": ("arise",),
@@ -99,7 +98,9 @@ def make_app() -> typer.Typer:
     for info in sorted(pkgutil.iter_modules(jaxrank.cli.commands.__path__), key=lambda m: m.name):
         module = importlib.import_module(f"{jaxrank.cli.commands.__name__}.{info.name}")
         for command in module.COMMANDS:
-            app.command(command.__name__.rstrip("_").replace("_", "-"))(_reporting(command))
+            name = command.__name__.rstrip("_").replace("_", "-")
+            for called in (name, *getattr(module, "ALSO", {}).get(name, ())):  # a second name of the same command
+                app.command(called)(_reporting(command))
     return app
 
 

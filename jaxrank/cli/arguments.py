@@ -166,11 +166,20 @@ _READING: dict[str, tuple[Any, Any]] = {
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give ``command(data, ...)`` the arguments that say what to read; it receives the results as ``data``."""
+    return _reading(command, read_data)
+
+
+def with_runs(command: Callable[..., None]) -> Callable[..., None]:
+    """As `with_data`, with each of the files read for itself: the command receives a list of results."""
+    return _reading(command, lambda files, **options: [read_data([file], **options) for file in files])
+
+
+def _reading(command: Callable[..., None], read: Callable[..., Any]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
     def run(**kwargs: Any) -> None:
-        data = read_data(**{name: kwargs.pop(name) for name in _READING})
+        data = read(**{name: kwargs.pop(name) for name in _READING})
         command(data, **kwargs)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

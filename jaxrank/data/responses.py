@@ -290,6 +290,11 @@ class Responses(Trials):
             **self._fields() | {"question_columns": columns, "balance": True, "notes": (*self.notes, said)}
         )
 
+    def grouped(self, groups: Any) -> Responses:
+        """The same results with the group (task, subject, passage) of each question, (M,)."""
+        columns = checked({GROUP: groups}, self.questions, "question")
+        return self._made(**self._fields() | {"question_columns": dict(self.question_columns) | dict(columns)})
+
     def to_frame(self) -> pd.DataFrame:
         """A row for each observed trial: model, question, trial, score on the user's scale, and the columns that are
         known of questions and models (a model column that a question has too is called ``model_<name>``)."""

@@ -77,6 +77,16 @@ class Trials(Data):
         return np.where(self.trials > 0, mean, np.nan)
 
     @property
+    def cell_variances(self) -> np.ndarray:
+        """float64 (L, M): sample variance of the trials of each cell; NaN with fewer than two."""
+        n, mean = self.trials, self.cell_means
+        if self.real is None:
+            square = (self.counts * (np.asarray(self.levels) - mean[:, :, None]) ** 2).sum(axis=2)
+        else:
+            square = np.nansum((self.real - mean[:, :, None]) ** 2, axis=2)
+        return np.where(n > 1, square, np.nan) / np.maximum(n - 1, 1)
+
+    @property
     def weights(self) -> np.ndarray:
         """float64 (M,): the weight of each question, 1 unless given."""
         return self.question_columns.get(WEIGHT, np.ones(len(self.questions)))

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxrank.data.names import model_index, name_list
 from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import Evaluated, Ranked, check_several, data_of, read, weights_size
-from jaxrank.models.options import check_choice, check_count, check_number, shown
+from jaxrank.models.options import check_choice, check_count, check_flag, check_number, shown
 from jaxrank.numerics.ranks import same_models
 from jaxrank.numerics.separation import standardised
 
@@ -183,10 +183,12 @@ def stopping_rule(
     mu: npt.ArrayLike,
     sigma: npt.ArrayLike,
     *,
-    looks: int,
+    looks: int | None = None,
     level: float = 0.95,
     width: float = 0.0,
     top: int | None = None,
+    anytime: bool = False,
+    scale: float = 0.1,
 ) -> Settled:
     """Stop when every neighbour pair is separated, or declared tied because its gap is known to be within ``width``.
 
@@ -197,6 +199,11 @@ def stopping_rule(
     lies within [-width, width]. **top**: only the border between the best ``top`` models and the rest matters.
     Pairs are looked at one at a time; `jaxrank.tiers` holds for all at once.
 
+    **anytime**: for any number of looks, instead of ``looks``: the gap is held to the bound that a sum of normal
+    increments ever crosses with probability 1 - level to either side, sqrt((1 + s^2 / scale^2) log((1 + scale^2 / s^2)
+    / (4 (1 - level)^2))) deviations s of the gap, the normal mixture of Robbins (1970), "Statistical methods related to
+    the law of the iterated logarithm".  **scale**: it is the narrowest for gaps of about this size.
+
     >>> from jaxrank import evaluation
     >>> bool(evaluation.stopping_rule([0.8, 0.7], [0.03, 0.03], looks=1).stop)
     True
@@ -204,25 +211,36 @@ def stopping_rule(
     False
     """
     check_number("width", width, 0)
-    check_count("looks", looks)
+    check_number("scale", scale, above=0)
+    check_flag("anytime", anytime)
+    if (looks is None) != bool(anytime):
+        raise OptionError("say how often the rule is asked, looks=, or anytime=True for any number of looks")
+    if looks is not None:
+        check_count("looks", looks)
     mu, sigma = _floats(mu, sigma)
     if top is not None:
         check_count("top", top, 1, mu.shape[-1] - 1)
-    return _settled(mu, sigma, np.asarray(1 - (1 - _one_sided(level)) / looks, mu.dtype), float(width), top)
+    own = np.asarray(1 - (1 - _one_sided(level)) / (looks or 1), mu.dtype)
+    return _settled(mu, sigma, own, float(width), top, float(scale) if anytime else None)
 
 
 @partial(jax.jit, static_argnames="top")
-def _settled(mu: Array, sigma: Array, level: Any, width: Any, top: int | None) -> Settled:
-    z = ndtri(level)
+def _settled(mu: Array, sigma: Array, level: Any, width: Any, top: int | None, scale: Any) -> Settled:
     order = jnp.argsort(-mu, axis=-1, stable=True)
     m, s = (jnp.take_along_axis(v, order, axis=-1) for v in (mu, sigma))
     gap = m[..., :-1] - m[..., 1:]
     spread = jnp.sqrt(jnp.square(s[..., :-1]) + jnp.square(s[..., 1:]))
-    separated = (gap > 0) & (gap >= z * spread)
-    tied = gap + z * spread <= width
+    reach = spread * (ndtri(level) if scale is None else _mixture_bound(spread, level, scale))
+    separated = (gap > 0) & (gap >= reach)
+    tied = gap + reach <= width
     done = separated | tied
     stop = done[..., top - 1] if top is not None else jnp.all(done, axis=-1)
     return Settled(stop, order.astype(jnp.int32), separated, tied)
+
+
+def _mixture_bound(spread: Array, level: Any, scale: Any) -> Array:
+    ratio = jnp.square(scale / jnp.maximum(spread, jnp.finfo(spread.dtype).tiny ** 0.25))
+    return jnp.sqrt((1 + 1 / ratio) * jnp.log((1 + ratio) / jnp.square(2 * (1 - level))))
 
 
 def _one_sided(level: float) -> float:

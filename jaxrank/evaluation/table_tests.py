@@ -13,6 +13,7 @@ from jaxrank.data.names import name_list
 from jaxrank.data.responses import Responses, responses_of
 from jaxrank.errors import DataError
 from jaxrank.models.options import check_choice
+from jaxrank.numerics.adjusted import holm
 from jaxrank.numerics.interval import check_level
 
 POSTHOC = ("nemenyi", "conover", "wilcoxon")
@@ -170,13 +171,8 @@ def _wilcoxon(x: np.ndarray) -> np.ndarray:
 def _holm(p: np.ndarray) -> np.ndarray:
     """Holm's adjustment over the pairs of a symmetric matrix."""
     upper = np.triu_indices(len(p), 1)
-    values = p[upper]
-    order = np.argsort(values, kind="stable")
-    steps = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)), 1)
     out = np.ones_like(p)
-    adjusted = np.empty_like(values)
-    adjusted[order] = steps
-    out[upper] = adjusted
+    out[upper] = holm(p[upper])
     return np.minimum(out, out.T)
 
 

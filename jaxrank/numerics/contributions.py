@@ -3,10 +3,12 @@ differences reach at once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from jaxtyping import Float
 
 from jaxrank.numerics.proportion import student
 
@@ -91,32 +93,50 @@ class Contributions:
         return {}
 
     def _reach(self, level: float) -> float:
-        single = self.student(level)
         known = np.isfinite(self.values).all(axis=0)
         values, spread = self.values[:, known], self.spread[np.ix_(known, known)]
         n_clusters, n_models = values.shape
         if n_clusters < 2 or n_models < 2:
-            return single
-        wanted = int(_WORK / (2 * n_clusters * n_models**2))
-        n_draws = min(max(wanted, _LEAST_DRAWS), _DRAWS)
-        weights = _draws(n_clusters, n_draws)
-        uneven = None if self.shares is None else _Uneven(self.shares, weights)
-        largest = np.zeros(n_draws, np.float32)
-        for i in range(n_models - 1):
-            pairs = values[:, i, None] - values[:, i + 1 :]
-            error = spread[i, i + 1 :]
-            pairs = (pairs[:, error > 0] / error[error > 0]).astype(np.float32)
-            if pairs.shape[1]:
-                square = weights @ pairs**2
-                if uneven is None:
-                    moved = weights @ pairs
-                    variance = square - moved**2 / n_clusters
-                else:
-                    moved, variance = uneven(pairs, square)
-                ratio = np.abs(moved) / np.sqrt(np.maximum(variance, _FLOOR))
-                largest = np.maximum(largest, ratio.max(axis=1))
-        shrink = np.sqrt((n_clusters - 1) / n_clusters)  # the draws are of the sample, whose variance is that smaller
-        return max(shrink * float(np.quantile(largest, level, method="higher")), single)
+            return self.student(level)
+
+        def studentised() -> Iterator[np.ndarray]:
+            for i in range(n_models - 1):
+                error = spread[i, i + 1 :]
+                yield (values[:, i, None] - values[:, i + 1 :])[:, error > 0] / error[error > 0]
+
+        return reach_of(studentised(), n_clusters, level, n_models * (n_models - 1) // 2, self.shares)
+
+
+def reach_of(
+    studentised: Iterable[Float[np.ndarray, "clusters pairs"]],
+    n_clusters: int,
+    level: float,
+    n_pairs: int = 1,
+    shares: Float[np.ndarray, " clusters"] | None = None,
+) -> float:
+    """How many standard errors several differences keep within at once, as `Contributions.reach` says.
+
+    **studentised**: contributions of the clusters to each difference over its standard error, in blocks of ``n_pairs``
+    in all (for the number of draws, which many pairs lower).  **shares**: as in `Contributions`.
+    """
+    wanted = int(_WORK / (4 * n_clusters * n_pairs))
+    n_draws = min(max(wanted, _LEAST_DRAWS), _DRAWS)
+    weights, largest = _draws(n_clusters, n_draws), np.zeros(n_draws, np.float32)
+    uneven = None if shares is None else _Uneven(shares, weights)
+    for block in studentised:
+        pairs = block.astype(np.float32)
+        if pairs.shape[1]:
+            square = weights @ pairs**2
+            if uneven is None:
+                moved = weights @ pairs
+                variance = square - moved**2 / n_clusters
+            else:
+                moved, variance = uneven(pairs, square)
+            ratio = np.abs(moved) / np.sqrt(np.maximum(variance, _FLOOR))
+            largest = np.maximum(largest, ratio.max(axis=1))
+    shrink = np.sqrt((n_clusters - 1) / n_clusters)  # the draws are of the sample, whose variance is that smaller
+    single = float(student(np.asarray(n_clusters - 1), level))
+    return max(shrink * float(np.quantile(largest, level, method="higher")), single)
 
 
 class _Uneven:

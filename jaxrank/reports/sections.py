@@ -10,6 +10,7 @@ import numpy as np
 from jaxrank.numerics.interval import Interval, percent
 from jaxrank.numerics.status import Status
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
+from jaxrank.reports.comparison import comparison
 from jaxrank.reports.study import Found
 from jaxrank.results import plots
 from jaxrank.results.bars import Bars
@@ -23,7 +24,7 @@ MATRIX = 80  # models, above which matrices of all pairs are left out
 
 def sections(found: Found) -> list[Section]:
     """All sections that these data and this method fill, answers first."""
-    making = [_summary, _ranking, _tiers, _ranks, _convergence, _agreement, _data, _making]
+    making = [_summary, comparison, _ranking, _tiers, _ranks, _convergence, _agreement, _data, _making]
     return [section for make in making if (section := make(found)) is not None]
 
 

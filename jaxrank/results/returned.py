@@ -90,7 +90,8 @@ class Returned(abc.ABC):
         `Result`: "leaderboard", "tiers", "superiority" (with standard errors), "wins", "responses", "pass", "items",
         "wright", "hodge". `Replicates`, `Summary`: "ranks", "leaderboard", "tiers", "superiority". `Posterior`: the
         same, and "trace", "chain_ranks", "ess". `Convergence`: "tau", "convergence", "bump". `FitTable`, `Agreement`:
-        "agreement". `OptionError` names the kinds where there is none of this name.
+        "agreement". `Comparison`: "questions", "forest". `ComparisonTable`: "forest". `CostFrontier`: "frontier".
+        `OptionError` names the kinds where there is none of this name.
         """
         return draw(self, kind, ax, options)
 

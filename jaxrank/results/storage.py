@@ -42,6 +42,8 @@ MODULES = frozenset(
         ),
         *("resampling.tally", "resampling.uneven", "resampling.work", "results.agreement", "results.convergence"),
         *("results.fit", "results.pools", "results.posterior", "results.replicates", "results.study", "results.tiers"),
+        *("numerics.paired", "results.comparison", "results.comparison_table"),
+        *("results.costs", "results.factors"),
         *("studies.diagnosis", "studies.diagnosis.finding"),
     )
 )
@@ -78,7 +80,7 @@ def save_table(
         write_text(path, frame.to_csv(index=False, lineterminator="\n"))
     elif path.suffix == ".json":
         names = list(map(str, frame.columns))
-        rows = [dict(zip(names, map(_json, row), strict=True)) for row in frame.itertuples(index=False, name=None)]
+        rows = [dict(zip(names, map(plain_json, row), strict=True)) for row in frame.itertuples(index=False, name=None)]
         write_text(path, json.dumps({"record": json.loads(text), "rows": rows}, indent=1, ensure_ascii=False) + "\n")
     else:
         import pyarrow as pa
@@ -91,7 +93,7 @@ def save_table(
     return path
 
 
-def _json(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """A cell as JSON has it, numbers to the last digit: None for NaN and infinities, which it lacks."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not np.isfinite(value) else value

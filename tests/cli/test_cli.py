@@ -68,7 +68,7 @@ def test_version_and_help(run: Run) -> None:
     assert run("--version")[:2] == (0, f"jaxrank {jr.__version__}\n")
     code, out, _ = run("--help")
     assert code == 0
-    assert all(name in out for name in ("list", "fit", "compare", "demo"))
+    assert all(name in out for name in ("list", "fit", "methods", "diff", "demo"))
 
 
 def test_every_subcommand_explains_itself(run: Run) -> None:
@@ -298,7 +298,7 @@ def test_out_writes_what_is_shown(run: Run, tmp_path: Path, results: Path, suffi
 def test_compare_measures_agreement(run: Run, tmp_path: Path) -> None:
     ranks_file = tmp_path / "ranks.csv"
     chosen = ["-m", "avg", "-m", "borda", "-m", "bradley_terry_map"]
-    code, out, _ = run("compare", "inspect_popularity", *chosen, "--save", ranks_file)
+    code, out, _ = run("methods", "inspect_popularity", *chosen, "--save", ranks_file)
     assert code == 0
     methods, consensus = (table(part) for part in out.split("\n\n"))
     assert methods[0] == ["method", "tau_b", "group", "same_order"]
@@ -316,7 +316,7 @@ def test_compare_measures_agreement(run: Run, tmp_path: Path) -> None:
 
 def test_compare_says_what_it_leaves_out(run: Run, results: Path) -> None:
     """Model "best" never loses, so plain Bradley-Terry has no finite optimum; bayes_greedy lacks its prior outcomes."""
-    code, out, err = run("compare", results, "-m", "avg", "-m", "bradley_terry", "-m", "bayes_greedy")
+    code, out, err = run("methods", results, "-m", "avg", "-m", "bradley_terry", "-m", "bayes_greedy")
     assert code == 0
     assert {row[0] for row in table(out.split("\n\n")[0])[1:]} == {"avg", "bayes"}
     assert "bradley_terry left out: no finite optimum" in err

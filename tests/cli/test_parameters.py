@@ -67,8 +67,23 @@ def test_one_name_means_one_thing_in_all_commands() -> None:
     having = {name: {command for command, _ in found} for name, found in told.items()}
     assert having["--output"] == set(PARAMETERS)
     assert having["--replicates"] == {"arise", "bootstrap", "converge", "report"}
-    assert having["--method"] == set(PARAMETERS) - {"arise", "check", "convert", "judges", "list", "rubrics"}
-    assert having["--level"] == having["--method"] - {"compare", "converge"} | {"arise", "judges", "rubrics"}
+    assert having["--method"] == set(PARAMETERS) - {
+        "arise",
+        "check",
+        "convert",
+        "judges",
+        "list",
+        "rubrics",
+        "compare",
+        "diff",
+    }
+    assert having["--level"] == having["--method"] - {"methods", "converge"} | {
+        "arise",
+        "compare",
+        "diff",
+        "judges",
+        "rubrics",
+    }
 
 
 def test_every_option_explains_itself() -> None:
@@ -123,7 +138,7 @@ QUICK = {
     "arise": ["--replicates", "3"],
     "bootstrap": ["--replicates", "3", "-m", "avg"],
     "converge": ["--replicates", "3", "-m", "bayes"],
-    "compare": ["-m", "avg"],
+    "methods": ["-m", "avg"],
     "judges": ["--prior", "perfect", "--samples", "4"],
     "posterior": ["-m", "bayes", "--samples", "3", "--chains", "1"],
     "report": ["--replicates", "3", "--methods", "avg"],
@@ -131,7 +146,7 @@ QUICK = {
 }
 
 
-SLOW = ("compare", "converge", "evaluate", "judges", "posterior", "report")
+SLOW = ("methods", "converge", "evaluate", "judges", "posterior", "report")
 
 
 def kind_of(option: Any) -> str:
@@ -224,7 +239,7 @@ def test_what_is_typed_wrong_is_answered_in_one_line(run: Run) -> None:
 def test_an_unknown_method_is_answered_for_the_command_line(run: Run, tmp_path: Path) -> None:
     """front-door B8: no punctuation, no suggestion, and a Python call in a message of the command line."""
     file = data_file(tmp_path)
-    for command in ("fit", "bootstrap", "converge", "compare", "report"):
+    for command in ("fit", "bootstrap", "converge", "methods", "report"):
         _, _, err = run(command, file, "-m", "bradly_terry")
         assert "did you mean 'bradley_terry'" in err, (command, err)
         assert "`jaxrank list` shows all" in err and "jaxrank.catalogue" not in err, (command, err)
@@ -258,7 +273,7 @@ def test_a_file_alone_is_ranked(run: Run, tmp_path: Path) -> None:
         *[(c, "--output", "no/such/x.csv") for c in sorted(set(PARAMETERS) - {"report"})],
         *[(c, "--output", "x.txt") for c in sorted(PARAMETERS)],
         *[(c, "--save", "no/such/x.npz") for c in ("bootstrap", "converge", "posterior")],
-        *[(c, "--save", "x.txt") for c in ("bootstrap", "compare", "converge", "posterior")],
+        *[(c, "--save", "x.txt") for c in ("bootstrap", "methods", "converge", "posterior")],
         ("report", "--output", "no/such/x.html"),
         ("bootstrap", "--checkpoint", "file.csv"),
     ],

@@ -49,7 +49,7 @@ COMMANDS = {
     "arise": ["efforts.csv", "--replicates", "20"],
     "bootstrap": ["trials.npz", "-m", "avg", "--replicates", "50"],
     "check": ["trials.npz"],
-    "compare": ["trials.npz", "-m", "avg", "-m", "borda"],
+    "methods": ["trials.npz", "-m", "avg", "-m", "borda"],
     "converge": ["trials.npz", "--replicates", "50"],
     "demo": [],
     "evaluate": ["trials.npz"],

@@ -131,8 +131,8 @@ WRONG = [None, "x", -1, 2.5, np.nan, np.inf, 1e300, [1, 2, 3], object(), True]
         (lambda v: ev.rank_with_intervals([1, 2], [1, 1], level=v), "level"),
         (lambda v: ev.rank_with_intervals([1, 2], [1, 1], ties=v), "ties"),
         (lambda v: ev.rank_with_intervals([1, 2], [1, 1], method=v), "method"),
-        (lambda v: ev.stopping_rule([1, 2], [1, 1], width=v), "width"),
-        (lambda v: ev.stopping_rule([1, 2], [1, 1], top=v), "top"),
+        (lambda v: ev.stopping_rule([1, 2], [1, 1], looks=1, width=v), "width"),
+        (lambda v: ev.stopping_rule([1, 2], [1, 1], looks=1, top=v), "top"),
         (lambda v: jr.judges.infer(counts=JUDGED, n_chains=1, n_samples=4, n_warmup=0, seed=v), "seed"),
         *((lambda v, o=o: jr.judges.identifiability(JUDGED, **{o: v}), o) for o in ("n_starts", "seed")),
         *(

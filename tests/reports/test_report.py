@@ -131,3 +131,10 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
         main(["report", "inspect_popularity", "-o", str(path), "--methods", "avg,borda", "--replicates", "30"])
     assert end.value.code == 0 and "wrote" in capsys.readouterr().err
     assert "jaxrank" in path.read_text()
+
+
+def test_two_models_are_compared(data: jr.Responses, tmp_path: Path) -> None:
+    two = jr.runs(old=data.select(models=[1]), new=data.select(models=[0]))
+    page = jr.report(two, tmp_path / "two.md", methods=FEW, n_replicates=20).read_text()
+    assert "## Is the new one better?" in page and "new is better than old" in page
+    assert (tmp_path / "two_files" / "questions.png").exists()

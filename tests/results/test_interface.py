@@ -24,6 +24,9 @@ from jaxrank.results.returned import NOTEBOOK_ROWS, RankedModels, Returned, Row
 RATES = np.linspace(0.85, 0.15, 4)
 R = (np.random.default_rng(3).random((4, 12, 5)) < RATES[:, None, None]).astype(int)
 DATA = jr.Responses(R, models=["ada", "bob", "cyd", "<dee>"])
+PRICED = jr.Responses(
+    R, {"model": DATA.models, "cost": [4.0, 1.0, 2.0, 3.0], "llm": ["a", "a", "b", "b"], "prompt": ["p", "q"] * 2}
+)
 BATTLES = jr.Comparisons.from_matrix([[0, 7, 9], [3, 0, 6], [1, 4, 0]], models=["x", "y", "z"])
 MAKE: dict[str, Any] = {
     "Result": lambda: jr.fit(DATA, "bayes"),
@@ -36,9 +39,13 @@ MAKE: dict[str, Any] = {
     "Pools": lambda: jr.model_pools(DATA, ["avg"], size=3, n_replicates=8),
     "Diagnosis": lambda: jr.diagnose(DATA),
     "Tiers": lambda: jr.tiers(jr.fit(DATA)),
+    "Comparison": lambda: jr.compare(DATA, "<dee>", "ada", margin=0.1),
+    "ComparisonTable": lambda: jr.compare_all(DATA),
+    "CostFrontier": lambda: jr.cost_frontier(PRICED, n_replicates=60),
+    "Factors": lambda: jr.compare_factors(PRICED, ["llm", "prompt"]),
 }
 RANKINGS = ("Result", "Replicates", "Summary", "Posterior")
-WITHOUT_PLOTS = ("Pools", "Diagnosis", "Tiers")
+WITHOUT_PLOTS = ("Pools", "Diagnosis", "Tiers", "Factors")
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +100,9 @@ def test_rows_have_names_and_are_counted(thing: Any) -> None:
     assert len(rows) == len(thing) > 0
     names = {
         "Agreement": lambda: thing.methods,
+        "Comparison": lambda: [thing.new],
+        "ComparisonTable": lambda: thing.names,
+        "Factors": lambda: list(thing.components),
         "Diagnosis": lambda: [f.name for f in thing],
         "FitTable": lambda: [r.method for r in thing],
     }.get(type(thing).__name__, lambda: [row.get("model", row.get("method")) for row in thing])()

@@ -156,10 +156,11 @@ class Rows:
         if not self.scores:
             raise DataError(f"{_whole(sources)}: no results were found ({format})")
         notes = [f"read {len(self.scores)} trials of {named(sources)} ({format})", *self.notes, *self._counts()]
-        questions = self.questions
+        questions, task_of = self.questions, {}
         if len(set(self.tasks)) > 1:
             questions = [f"{task}/{question}" for task, question in zip(self.tasks, questions, strict=True)]
-        return assemble(
+            task_of = dict(zip(questions, self.tasks, strict=True))
+        found = assemble(
             code(self.models),
             code(questions),
             code(self._labels()),
@@ -171,6 +172,7 @@ class Rows:
                 f"{self.files[row]}: model {shown(self.models[row])}, question {shown(self.questions[row])}"
             ),
         )
+        return found.grouped([task_of[q] for q in found.questions]) if task_of else found
 
     def _place(self, row: int) -> str:
         return f"{self.files[row]}: model {shown(self.models[row])}, question {shown(self.questions[row])}"

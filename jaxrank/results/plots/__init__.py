@@ -10,17 +10,24 @@ first plot is drawn.
 from __future__ import annotations
 
 from jaxrank.results.agreement import Agreement, FitTable
+from jaxrank.results.comparison import Comparison
+from jaxrank.results.comparison_table import ComparisonTable
 from jaxrank.results.convergence import Convergence
+from jaxrank.results.costs import CostFrontier
 from jaxrank.results.drawing import Drawer, register
 from jaxrank.results.fit import Result
 from jaxrank.results.plots.agreement_matrix import agreement
 from jaxrank.results.plots.bump_chart import bump
 from jaxrank.results.plots.chains import chain_ranks, effective_size, trace
 from jaxrank.results.plots.convergence_at_n import convergence
+from jaxrank.results.plots.cost_and_score import frontier
+from jaxrank.results.plots.forest_of_pairs import forest
 from jaxrank.results.plots.hodge_parts import hodge
 from jaxrank.results.plots.items import item_curves
 from jaxrank.results.plots.judge_simplex import judge_ranks, judge_triangle
+from jaxrank.results.plots.over_time import confidence_sequence
 from jaxrank.results.plots.pass_by_k import pass_curves
+from jaxrank.results.plots.question_dots import paired_dots
 from jaxrank.results.plots.rank_shares import rank_distribution
 from jaxrank.results.plots.ranking_chart import leaderboard
 from jaxrank.results.plots.responses import response_matrix
@@ -37,13 +44,17 @@ __all__ = [
     "agreement",
     "bump",
     "chain_ranks",
+    "confidence_sequence",
     "convergence",
     "effective_size",
+    "forest",
+    "frontier",
     "hodge",
     "item_curves",
     "judge_ranks",
     "judge_triangle",
     "leaderboard",
+    "paired_dots",
     "pass_curves",
     "rank_distribution",
     "response_matrix",
@@ -79,3 +90,6 @@ register(
     Posterior,
     {**_RANKING, "ranks": rank_distribution, "trace": trace, "chain_ranks": chain_ranks, "ess": effective_size},
 )
+register(Comparison, {"questions": paired_dots, "forest": forest})
+register(ComparisonTable, {"forest": forest})
+register(CostFrontier, {"frontier": frontier})

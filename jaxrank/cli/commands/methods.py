@@ -1,4 +1,4 @@
-"""``jaxrank compare FILE``: all methods on one data set, and how far they agree."""
+"""``jaxrank methods FILE``: all methods on one data set, and how far they agree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Methods = Annotated[
 
 
 @with_data
-def compare(
+def methods(
     data: Any,
     method: Methods = [],  # noqa: B006  (typer reads the default and never changes it)
     gold: Annotated[
@@ -97,4 +97,4 @@ def _consensus(table: Any, agreement: Any) -> Table:
     return Table(columns, title=title, bars=Bars("consensus", "best", "worst"))
 
 
-COMMANDS = (compare,)
+COMMANDS = (methods,)

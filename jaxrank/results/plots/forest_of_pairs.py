@@ -1,0 +1,59 @@
+"""Differences of many pairs with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxrank.models.options import check_count, check_flag
+from jaxrank.numerics.interval import percent
+from jaxrank.results.comparison import Comparison
+from jaxrank.results.comparison_table import ComparisonTable
+from jaxrank.results.plots.canvas import (
+    MUTED,
+    SMALL,
+    bare,
+    colour,
+    make_axes,
+    name_rows,
+    result_of,
+    rows_height,
+    text_width,
+    write_caption,
+)
+
+_COLOURS = {"better": 0, "worse": 1, "equivalent": 2, "not worse": 5}
+
+
+def forest(
+    source: ComparisonTable | Comparison, ax: Any = None, *, top: int | None = None, return_data: bool = False
+) -> Any:
+    """A line for every comparison: the difference and its interval, coloured by the verdict; the margin is shaded.
+
+    **source**: from `jaxrank.compare_all` or `jaxrank.compare`. **top**: only the first lines. The frame is that of the
+    table.
+    """
+    check_flag("return_data", return_data)
+    if top is not None:
+        check_count("top", top)
+    frame = source.to_frame()
+    names = list(source.names) if isinstance(source, ComparisonTable) else [f"{source.new} - {source.old}"]
+    frame, names = (frame, names) if top is None else (frame.head(top), names[:top])
+    ax = make_axes(ax, 4.6 + text_width(names), rows_height(len(names)) + 0.2)
+    if source.margin > 0:
+        ax.axvspan(-source.margin, source.margin, color=MUTED, alpha=0.15, linewidth=0)
+    ax.axvline(0, color=MUTED, linewidth=0.8)
+    seen: list[str] = []
+    for row, line in enumerate(frame.itertuples()):
+        own = colour(_COLOURS[line.verdict]) if line.verdict in _COLOURS else MUTED
+        label = line.verdict if line.verdict not in seen else None
+        seen.append(line.verdict)
+        ax.plot([line.lower, line.upper], [row, row], color=own, linewidth=1.6)
+        ax.plot(line.difference, row, "o", color=own, markersize=4.5, label=label)
+    name_rows(ax, names)
+    bare(ax)
+    ax.set_xlabel("difference of mean scores, new - old", fontsize=SMALL)
+    ax.legend(fontsize=SMALL, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+    at_once = "intervals hold at once, verdicts too" if isinstance(source, ComparisonTable) else "one comparison"
+    note = f"{percent(source.level)}, {source.unit} drawn again; {at_once}"
+    write_caption(ax, f"{len(frame)} comparison{'s' if len(frame) > 1 else ''}", note)
+    return result_of(ax, frame, return_data)
