@@ -95,7 +95,7 @@ def judged(paired: Paired, unit: str, margin: np.ndarray) -> dict[str, np.ndarra
             totals = np.sort(paired.totals[b])
             at = totals.tobytes()
             if at not in known:
-                known[at] = sign_flip(totals)
+                known[at] = sign_flip(totals, mid=True)
             p[b] = known[at]
     with np.errstate(invalid="ignore"):
         statements = evidence_of(paired, unit, margin, p).statements(ALPHA)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERDICTS = ("better", "worse", "equivalent", "not worse", "undecided")
-TESTS = ("t", "sign_flip", "mcnemar", "wilcoxon")
+TESTS = ("t", "sign_flip", "sign_flip_mid", "mcnemar", "wilcoxon")
 FEW, FEWEST = 10, 6
 """Clusters below which a note says that the interval is a rough one, and below which sign flips can never decide."""
 
@@ -65,15 +65,16 @@ def evidence_of(paired: Paired, unit: str, margin: Any, p: Any) -> Evidence:
 
 
 def default_test(paired: Paired, unit: str) -> str:
-    """The test by default: sign flips, exact, where twenty clusters or fewer differ and flips can decide; else t."""
+    """The test by default: the mid-p of all sign flips where twenty clusters or fewer differ and flips can decide;
+    else t."""
     flips = paired.n_clusters >= FEWEST and paired.n_differing <= paired_tests.EXACT_FLIPS
-    return "sign_flip" if unit == "questions" and flips else "t"
+    return "sign_flip_mid" if unit == "questions" and flips else "t"
 
 
 def p_of(paired: Paired, unit: str, test: str, means: Any = None, seed: int = 0) -> float:
     """Two-sided p-value of one of `TESTS`; ``means`` (2, M) for McNemar's."""
-    if test == "sign_flip":
-        return paired_tests.sign_flip(paired.totals, seed=seed)
+    if test in ("sign_flip", "sign_flip_mid"):
+        return paired_tests.sign_flip(paired.totals, mid=test == "sign_flip_mid", seed=seed)
     if test == "wilcoxon":
         return paired_tests.signed_rank(paired.totals / paired.sizes)
     if test == "mcnemar":

@@ -73,7 +73,8 @@ def compare(
     **unit**: "questions": other questions of this kind could have been asked; "trials": these very questions are all
     that matters, which needs two trials of each.  **margin**: differences of less do not matter: the verdict can then
     be "equivalent" or "not worse".  **cluster**: a column of the question table (such as "group") whose questions stand
-    or fall together.  **test**: of equality, "t", "sign_flip", "mcnemar" or "wilcoxon"; by default the data choose
+    or fall together.  **test**: of equality, "t", "sign_flip", "sign_flip_mid",
+    "mcnemar" or "wilcoxon"; by default the data choose
     (`jaxrank.results.comparison.default_test`); no difference is called one unless the test agrees with the interval.
     **seed**: of more sign flips than can be tried one by one.
 
