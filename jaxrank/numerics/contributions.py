@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from jaxtyping import Float
 
+from jaxrank.numerics.interval import check_level
 from jaxrank.numerics.proportion import student
 
 _DRAWS, _LEAST_DRAWS = 2000, 400
@@ -83,6 +84,7 @@ class Contributions:
         not below half the error of the data; and no less than Student's t of one difference. Always the same draws.
         Source: Romano and Wolf (2005), "Exact and approximate stepdown methods for multiple hypothesis testing".
         """
+        level = check_level(level)
         if level not in self._reaches:
             self._reaches[level] = self._reach(level)
         return self._reaches[level]
