@@ -64,6 +64,8 @@ def look_alikes(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def _plain(text: str) -> str:
     """NFC form without format characters (zero-width spaces and the like) and outer blanks."""
+    if text.isascii():
+        return text.strip()
     composed = unicodedata.normalize("NFC", text)
     return "".join(ch for ch in composed if unicodedata.category(ch) != "Cf").strip()
 
