@@ -18,9 +18,9 @@ class Interval:
 
     **lower**, **upper**: arrays of one shape, (L,) or (L, L).  **level**: probability that the interval is made for,
     in (0, 1).  **kind**: how it was made, in words, such as "normal" or "percentiles of replicates".  **unit**: what
-    could have come out otherwise and makes the interval as wide as it is: "trials", "questions", "battles", "orders",
-    or several of them; None where the method's model says it.  **used**: replicates or draws that it is made from, and
-    **left_out**, those that had no value; None and 0 where nothing was drawn.
+    could have come out otherwise and makes the interval as wide as it is: "trials", "questions", "clusters" (of
+    questions), "battles", "orders", or several of them; None where the method's model says it.  **used**: replicates or
+    draws that it is made from, and **left_out**, those that had no value; None and 0 where nothing was drawn.
 
     >>> import jaxrank as jr
     >>> low, high = jr.fit([[1, 1, 1, 0], [1, 0, 0, 0]], "bayes").interval(0.9)

@@ -1,0 +1,175 @@
+"""Statements about data of other kinds than the grid of run.py: real scores, clusters of questions, shares of tries,
+strengths on trials.
+
+    python -m experiments.calibration.others [--sets N] [--only TEXT]
+
+Writes results/others.json and results/others.md, a line a measurement. Models are equal unless said, so that every line
+drawn between two of them is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from scipy.special import expit
+
+import jaxrank as jr
+from experiments.calibration.lines import percent, write
+from experiments.calibration.truths import CLUSTER, HALF, SKEWED, Truth
+
+LEVEL, MODELS, REPLICATES = 0.95, 5, 1000
+PASS_SETS = 200  # in one call
+
+REAL = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "lognormal": lambda rng, shape: np.exp(rng.normal(size=shape)),
+}
+TRUTHS = {"avg": None, "mean_rank": -(MODELS + 1) / 2, "mean_win_rate": 0.5}
+
+
+def _wrong(fit: jr.Result, truth: float) -> tuple[float, float, bool]:
+    """Of equal models: the share of scores and of pairs whose intervals miss, and whether `tiers` draws a line."""
+    low, high = fit.interval(LEVEL)
+    gaps = fit.difference_intervals(LEVEL)
+    apart = (gaps.lower > 0)[np.triu_indices(len(low), 1)] | (gaps.upper < 0)[np.triu_indices(len(low), 1)]
+    return float(np.mean((truth < low) | (truth > high))), float(np.mean(apart)), jr.tiers(fit, LEVEL).n_tiers > 1
+
+
+def _three(found: list[tuple[float, float, bool]]) -> str:
+    return " / ".join(percent(part) for part in zip(*found, strict=True))
+
+
+def real(name: str, method: str, questions: int, sets: int) -> str:
+    """A table of one number a cell, the questions of unlike height; of lognormal numbers the mean is e^.5."""
+    rng, found = np.random.default_rng(questions), []
+    mean = 0.0 if name == "normal" else np.exp(0.5)
+    for _ in range(sets):
+        cells = REAL[name](rng, (MODELS, questions)) + 2 * rng.normal(size=questions)
+        truth = TRUTHS[method]
+        found.append(_wrong(jr.fit(jr.Responses(cells, kind="real"), method), mean if truth is None else truth))
+    return _three(found)
+
+
+def _clustered(rng: np.random.Generator, models: int, clusters: int, trials: int) -> np.ndarray:
+    """Outcomes whose rates each model has by cluster, so that differences of models are clustered too."""
+    p = np.repeat(rng.beta(1.2, 0.3, (models, clusters)), CLUSTER, axis=1)
+    return (rng.random((*p.shape, trials)) < p[..., None]).astype(np.int8)
+
+
+def clusters(n_clusters: int, trials: int, by: str | None, sets: int) -> str:
+    """Score, rank sets and top set, drawn by cluster or (``by`` None) by question."""
+    rng, found = np.random.default_rng([n_clusters, trials]), []
+    groups = [f"{c:03}" for c in range(n_clusters) for _ in range(CLUSTER)]
+    for _ in range(sets):
+        data = jr.Responses(_clustered(rng, MODELS, n_clusters, trials), groups=groups)
+        rep = jr.bootstrap(data, n_replicates=100, scheme=jr.clusters(by) if by else None)  # none of these is read
+        low, high = rep.interval(LEVEL)
+        ranks = rep.rank_sets(LEVEL)
+        lines = bool((ranks.lower > 1).any() or (ranks.upper < MODELS).any())
+        found.append((float(np.mean((low > 0.8) | (high < 0.8))), lines, len(rep.top_set(LEVEL)) < MODELS))
+    return _three(found)
+
+
+def pigeonhole(side: int, sets: int) -> str:
+    """One question for every pair of a subject and an author, both with tastes: score, differences two by two."""
+    rng = np.random.default_rng(side)
+    score, gap = [], []
+    names = np.indices((side, side)).reshape(2, -1)
+    columns = {"subject": [f"{i:02}" for i in names[0]], "author": [f"{i:02}" for i in names[1]]}
+    truth = float(np.mean(expit(1 + np.sqrt(2) * np.random.default_rng(0).normal(size=10**6))))
+    for first in range(0, sets, 100):
+        n = 2 * min(100, sets - first)
+        p = expit(1 + rng.normal(size=(n, side, 1)) + rng.normal(size=(n, 1, side))).reshape(n, -1)
+        data = jr.Responses((rng.random((*p.shape, 3)) < p[..., None]).astype(np.int8), questions=columns)
+        rep = jr.bootstrap(data, n_replicates=REPLICATES, scheme=jr.clusters("subject", "author"))
+        low, high = rep.interval(LEVEL)
+        score.append((truth < low) | (truth > high))
+        gaps = rep.difference_intervals(LEVEL)
+        i = np.arange(0, n, 2)
+        gap.append((gaps.lower[i, i + 1] > 0) | (gaps.upper[i, i + 1] < 0))
+    return f"{percent(np.concatenate(score))} / {percent(np.concatenate(gap))}"
+
+
+def tries(method: str, scheme: str, questions: int, trials: int, sets: int) -> str:
+    """Intervals from replicates of the chance of k = 2 tries, rates from Beta(.3, .3): misses, and how many of them do
+    not hold their point or leave the scale."""
+    rng, false, odd = np.random.default_rng([questions, trials]), [], []
+    curve = {"pass_at_k": lambda p: 1 - (1 - p) ** 2, "pass_hat_k": lambda p: p**2}[method]
+    every = curve(np.random.default_rng(0).beta(0.3, 0.3, 10**6)).mean()
+    for first in range(0, sets, PASS_SETS):
+        p = rng.beta(0.3, 0.3, (min(PASS_SETS, sets - first), questions))
+        R = (rng.random((*p.shape, trials)) < p[..., None]).astype(np.int8)
+        rep = jr.bootstrap(R, method, k=2, scheme=scheme, n_replicates=REPLICATES)
+        low, high = rep.interval(LEVEL)
+        truth = every if scheme == "questions" else curve(p).mean(axis=1)
+        false.append((truth < low) | (truth > high))
+        odd.append((low < 0) | (high > 1) | (rep.scores < low) | (rep.scores > high))
+    return f"{percent(np.concatenate(false))} / {percent(np.concatenate(odd))}"
+
+
+def strengths(method: str, truth: Truth, models: int, questions: int, trials: int, sets: int) -> str:
+    found = []
+    for outcomes in _sets(truth, sets, models, questions, trials):
+        fit = jr.fit(outcomes, method, on_failure="return")
+        if fit.contributions is not None:
+            found.append(_wrong(fit, 0.0))
+    left = f"; no fit in {sets - len(found)} sets" if len(found) < sets else ""
+    return _three(found) + left
+
+
+def _sets(truth: Truth, sets: int, *size: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(size)
+    for part in truth.draw(rng, sets, *size):
+        yield from part
+
+
+LINES = {
+    f"`fit(R, {method!r})` of real scores, {name}, {MODELS} x {m} x 1: score / difference / tiers": (
+        partial(real, name, method, m)
+    )
+    for name, method in (("normal", "avg"), ("lognormal", "avg"), ("normal", "mean_rank"), ("normal", "mean_win_rate"))
+    for m in (10, 20, 50, 150)
+}
+LINES |= {
+    f'`bootstrap(R, scheme=jr.clusters("group"))`, {n} clusters of {CLUSTER} questions, {t} trials: score / rank sets '
+    "/ top set": partial(clusters, n, t, "group")
+    for n, t in ((10, 3), (20, 3), (50, 1), (50, 3))
+}
+LINES |= {
+    f"`bootstrap(R)` of {n} clusters of {CLUSTER} questions, {t} trials, a tenth of the sets: score / rank sets / top "
+    "set": (lambda sets, n=n, t=t: clusters(n, t, None, sets=max(sets // 10, 10)))
+    for n, t in ((50, 1), (50, 3))
+}
+LINES |= {
+    f'`bootstrap(R, scheme=jr.clusters("subject", "author"))`, {n} x {n}, 3 trials: score / difference': (
+        partial(pigeonhole, n)
+    )
+    for n in (10, 20)
+}
+LINES |= {
+    f"`bootstrap(R, {method!r}, k=2, scheme={scheme!r})`, Beta(.3, .3), {m} x {n}: false / off the point or scale": (
+        partial(tries, method, scheme, m, n)
+    )
+    for method in ("pass_at_k", "pass_hat_k")
+    for scheme in ("questions", "independent")
+    for m, n in ((20, 3), (50, 5), (50, 16))
+}
+LINES |= {
+    f"`fit(R, {method!r})`, {truth.name}, {size[0]} x {size[1]} x {size[2]}: strength / difference / tiers": (
+        partial(strengths, method, truth, *size)
+    )
+    for method in ("bradley_terry", "bradley_terry_davidson", "rao_kupper")
+    for truth, size in ((SKEWED, (5, 30, 8)), (HALF, (5, 20, 3)), (SKEWED, (2, 30, 8)))
+}
+LINES |= {
+    f"`fit(R, {method!r})`, {SKEWED.name}, 20 x 30 x 8, a seventh of the sets: strength / difference / tiers": (
+        lambda sets, m=method: strengths(m, SKEWED, 20, 30, 8, sets=max(sets // 7, 10))
+    )
+    for method in ("bradley_terry", "bradley_terry_davidson")
+}
+
+
+if __name__ == "__main__":
+    write("others", "Real scores, clusters, tries, strengths", LINES, __doc__, 2000)
