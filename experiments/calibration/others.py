@@ -37,7 +37,7 @@ def _wrong(fit: jr.Result, truth: float) -> tuple[float, float, bool]:
     return float(np.mean((truth < low) | (truth > high))), float(np.mean(apart)), jr.tiers(fit, LEVEL).n_tiers > 1
 
 
-def _three(found: list[tuple[float, float, bool]]) -> str:
+def _three(found: list[tuple[float, ...]]) -> str:
     return " / ".join(percent(part) for part in zip(*found, strict=True))
 
 
@@ -119,6 +119,11 @@ def strengths(method: str, truth: Truth, models: int, questions: int, trials: in
     return _three(found) + left
 
 
+def abilities(method: str, truth: Truth, sets: int) -> str:
+    """Of item response models, whose abilities have no true value here: differences and tiers."""
+    return _three([_wrong(jr.fit(one, method), 0.0)[1:] for one in _sets(truth, sets, MODELS, 30, 8)])
+
+
 def _sets(truth: Truth, sets: int, *size: int) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(size)
     for part in truth.draw(rng, sets, *size):
@@ -168,6 +173,13 @@ LINES |= {
         lambda sets, m=method: strengths(m, SKEWED, 20, 30, 8, sets=max(sets // 7, 10))
     )
     for method in ("bradley_terry", "bradley_terry_davidson")
+}
+LINES |= {
+    f"`fit(R, {method!r})`, {truth.name}, {MODELS} x 30 x 8, half of the sets: difference / tiers": (
+        lambda sets, m=method, t=truth: abilities(m, t, max(sets // 2, 10))
+    )
+    for method in ("rasch_map", "mml_rasch", "rasch_mml")
+    for truth in (SKEWED, HALF)
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
@@ -23,7 +24,7 @@ from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import check_number, count, flag, number, part
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
-from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, Quadrature
+from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, GaussHermite, Quadrature
 
 
 def _normal(default: Any) -> Any:
@@ -47,7 +48,8 @@ class RaschMarginal(Ranker, HasStandardErrors):
     for all, which is the published setting and that of the identifiers rasch_mml and rasch_mml_credible. Fixed nodes
     tie models: with many trials each posterior is narrower than the gap between nodes (0.68) and collapses onto one, so
     that models between the same two nodes get nearly or exactly the same score, and a quantile is always one of the
-    nodes; mml_rasch and mml_rasch_credible have adaptive ones.  ``quantile``: None (default) or a number in (0, 1).
+    nodes; standard errors then count half the gap besides. mml_rasch and mml_rasch_credible have adaptive ones.
+    ``quantile``: None (default) or a number in (0, 1).
     ``details``: True adds standard errors of the difficulties and item fit.  ``max_steps``: default 200.
     **Params** ``difficulty`` (M,), ``sd`` (L,) posterior standard deviations, ``log_likelihood`` (marginal, no binomial
     coefficients), ``aic``, ``bic`` (sample size L); with ``details`` ``difficulty_se``, ``infit``, ``outfit`` (at the
@@ -72,7 +74,7 @@ class RaschMarginal(Ranker, HasStandardErrors):
         return _fit(MarginalModel(1, self.quadrature), stat, self.quantile, self.details, self.max_steps)
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        return fit.params["sd"]
+        return _errors(self.quadrature, fit)
 
 
 class TwoParameterMarginal(Ranker, HasStandardErrors):
@@ -110,7 +112,7 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
         return _fit(model, stat, self.quantile, self.details, self.max_steps)
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        return fit.params["sd"]
+        return _errors(self.quadrature, fit)
 
 
 class ThreeParameterMarginal(Ranker, HasStandardErrors):
@@ -149,7 +151,18 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
         return _fit(model, stat, self.quantile, self.details, self.max_steps)
 
     def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        return fit.params["sd"]
+        return _errors(self.quadrature, fit)
+
+
+def _errors(quadrature: Quadrature, fit: Fit) -> Array:
+    """The posterior standard deviations; with fixed nodes and half the way between two of them, since a posterior that
+    is narrower collapses onto one, however uncertain the ability is."""
+    sd = fit.params["sd"]
+    if not isinstance(quadrature, GaussHermite):
+        return sd
+    nodes = np.sort(quadrature.nodes)
+    half = jnp.interp(fit.scores, (nodes[1:] + nodes[:-1]) / 2, np.diff(nodes) / 2)
+    return jnp.sqrt(sd**2 + half**2)
 
 
 def _fit(model: MarginalModel, stat: Counts, quantile: Any, details: bool, max_steps: int) -> Fit:

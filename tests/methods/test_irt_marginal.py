@@ -236,3 +236,13 @@ def test_options_out_of_range_are_refused():
         RaschMarginal(quantile=1.5)
     with pytest.raises(jr.errors.OptionError):
         GaussHermite(2)
+
+
+def test_fixed_nodes_are_never_surer_than_the_gap_between_them():
+    """A posterior on one node had no width: of equal models those on two neighbours were told apart for certain."""
+    R = np.random.default_rng(0).binomial(1, 0.6, (4, 12, 40))
+    fit = jr.fit(R, "rasch_mml", dtype="float64")
+    assert np.all(fit.standard_errors >= 0.3)
+    assert np.all(fit.standard_errors > fit.params["sd"])
+    assert jr.tiers(fit).n_tiers == 1
+    np.testing.assert_array_equal(jr.fit(R, "mml_rasch").standard_errors, jr.fit(R, "mml_rasch").params["sd"])
