@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -64,22 +65,21 @@ def needed(trials: int, sets: int) -> str:
 
 def stopping(truth: Truth, sets: int) -> str:
     """Two equal models on 50 questions, looked at by Bayes@N: the share of sets in which the second is declared the
-    better one, at one look after 16 trials, at any of 80 looks that the rule is told of, and of 80 that it is not."""
+    better one, at one look after 16 trials, and at any of 80 looks by three rules."""
     rng = np.random.default_rng(0)
-    once, told, untold = [], [], []
+    rules: dict[str, dict[str, Any]] = {"told": {"looks": LOOKS}, "anytime": {"anytime": True}, "once": {"looks": 1}}
+    found: list[list[Any]] = []
     for outcomes in truth.draw(rng, sets, 2, 50, LOOKS):
         right = outcomes.cumsum(axis=3, dtype=np.int16).reshape(-1, 50, LOOKS)
-        wrong = {1: np.zeros((len(outcomes), LOOKS), bool), LOOKS: np.zeros((len(outcomes), LOOKS), bool)}
+        wrong = {name: np.zeros((len(outcomes), LOOKS), bool) for name in rules}
         for n in range(1, LOOKS + 1):
-            found = evaluation.bayes(jr.Responses.from_counts(right[..., n - 1], n))
-            mu, sigma = found.mean.reshape(-1, 2), found.sd.reshape(-1, 2)
-            for looks, said in wrong.items():
-                settled = evaluation.stopping_rule(mu, sigma, looks=looks, level=LEVEL)
+            score = evaluation.bayes(jr.Responses.from_counts(right[..., n - 1], n))
+            mu, sigma = score.mean.reshape(-1, 2), score.sd.reshape(-1, 2)
+            for name, said in wrong.items():
+                settled = evaluation.stopping_rule(mu, sigma, level=LEVEL, **rules[name])
                 said[:, n - 1] = np.asarray(settled.separated[:, 0]) & (np.asarray(settled.order[:, 0]) == 1)
-        once.append(wrong[1][:, 15])
-        told.append(wrong[LOOKS].any(axis=1))
-        untold.append(wrong[1].any(axis=1))
-    return " / ".join(percent(np.concatenate(x)) for x in (once, told, untold))
+        found.append([wrong["once"][:, 15], *(said.any(axis=1) for said in wrong.values())])
+    return " / ".join(percent(np.concatenate(x)) for x in zip(*found, strict=True))
 
 
 def shared_ranks(truth: Truth, models: int, questions: int, trials: int, sets: int) -> str:
@@ -109,9 +109,8 @@ LINES |= {
     for n in (1, 3, 16)
 }
 LINES |= {
-    f"`stopping_rule`, equal models, {t.name}: wrong at one look (16 trials) / at any of 80, looks=80 / looks=1": (
-        partial(stopping, t)
-    )
+    f"`stopping_rule`, equal models, {t.name}: wrong at one look (16 trials) / at any of 80: looks=80 / anytime / "
+    "looks=1": partial(stopping, t)
     for t in (HALF, SKEWED)
 }
 LINES |= {

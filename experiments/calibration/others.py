@@ -109,8 +109,9 @@ def tries(method: str, scheme: str, questions: int, trials: int, sets: int) -> s
     return f"{percent(np.concatenate(false))} / {percent(np.concatenate(odd))}"
 
 
-def strengths(method: str, truth: Truth, models: int, questions: int, trials: int, sets: int) -> str:
-    found = []
+def strengths(method: str, truth: Truth, models: int, questions: int, trials: int, sets: int, part: int = 1) -> str:
+    """Intervals of strengths, of differences and tiers, on one ``part``-th of the sets."""
+    found, sets = [], max(sets // part, 10)
     for outcomes in _sets(truth, sets, models, questions, trials):
         fit = jr.fit(outcomes, method, on_failure="return")
         if fit.contributions is not None:
@@ -120,8 +121,8 @@ def strengths(method: str, truth: Truth, models: int, questions: int, trials: in
 
 
 def abilities(method: str, truth: Truth, sets: int) -> str:
-    """Of item response models, whose abilities have no true value here: differences and tiers."""
-    return _three([_wrong(jr.fit(one, method), 0.0)[1:] for one in _sets(truth, sets, MODELS, 30, 8)])
+    """Of item response models, whose abilities have no true value here: differences and tiers, on half of the sets."""
+    return _three([_wrong(jr.fit(one, method), 0.0)[1:] for one in _sets(truth, max(sets // 2, 10), MODELS, 30, 8)])
 
 
 def _sets(truth: Truth, sets: int, *size: int) -> Iterator[np.ndarray]:
@@ -170,13 +171,13 @@ LINES |= {
 }
 LINES |= {
     f"`fit(R, {method!r})`, {SKEWED.name}, 20 x 30 x 8, a seventh of the sets: strength / difference / tiers": (
-        lambda sets, m=method: strengths(m, SKEWED, 20, 30, 8, sets=max(sets // 7, 10))
+        partial(strengths, method, SKEWED, 20, 30, 8, part=7)
     )
     for method in ("bradley_terry", "bradley_terry_davidson")
 }
 LINES |= {
     f"`fit(R, {method!r})`, {truth.name}, {MODELS} x 30 x 8, half of the sets: difference / tiers": (
-        lambda sets, m=method, t=truth: abilities(m, t, max(sets // 2, 10))
+        partial(abilities, method, truth)
     )
     for method in ("rasch_map", "mml_rasch", "rasch_mml")
     for truth in (SKEWED, HALF)
