@@ -28,6 +28,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("generated", "logs"))]
 QUICK = {
     *("README.md", "new_method.md"),
+    "theory/judges.md",
     *("tools/lm_eval.md", "tools/inspect.md", "tools/formats.md", "tools/table.md"),
 }
 """Pages whose code runs in the quick suite; that of the others is marked slow."""

@@ -64,6 +64,7 @@ def judge_ranks(source: Any, ax: Any = None, *, level: float = 0.95, return_data
     **source**: what `jaxrank.judges.sensitivity` returns. The frame has columns prior, candidate, rank, lower, upper.
     """
     import pandas as pd
+    from matplotlib.ticker import MaxNLocator
 
     check_flag("return_data", return_data)
     check_level(level)
@@ -85,6 +86,7 @@ def judge_ranks(source: Any, ax: Any = None, *, level: float = 0.95, return_data
         ax.plot(range(len(names)), rows["rank"], marker="o", markersize=4, label=f"candidate {k}", **line_style(k))
     ax.set_xticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(n + 0.5, 0.5)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     bare(ax, "y")
     ax.set_ylabel("rank", fontsize=SMALL)
     legend(ax)
