@@ -34,6 +34,8 @@ post = jr.posterior(some, "bradley_terry", n_chains=4, n_warmup=500, n_samples=5
 table = jr.fit_all(some, ["bayes", "avg", "borda", "copeland", "rasch_map", "bradley_terry_map", "elo", "pagerank"])
 wins = np.array([[0, 6, 3, 7], [4, 0, 8, 6], [7, 2, 0, 5], [3, 4, 5, 0]])
 battles = jr.Comparisons.from_matrix(wins, models=["fir", "elm", "oak", "ash"])
+noise = np.random.default_rng(0).normal(size=(6, 24, 3))                             # 6 models x 24 tasks x 3 runs
+scores = jr.Responses(np.linspace(1.2, 0, 6)[:, None, None] + noise, models=["fir", "elm", "oak", "ash", "yew", "box"])
 """
 
 RECIPES = {
@@ -51,6 +53,8 @@ RECIPES = {
     "wright": ("Whether the questions are on target", 'rasch.plot("wright")'),
     "hodge": ("Whether one order is meaningful", 'jr.fit(battles, "hodge_rank").plot("hodge")'),
     "pass": ("Succeeds once in k tries, and in all of k", "jr.plots.pass_curves(apart)"),
+    "critical_difference": ("What mean ranks tell apart", "jr.plots.critical_difference(scores)"),
+    "profiles": ("Who is better, whatever counts as good", "jr.plots.profiles(scores, models=scores.models[::2])"),
     "agreement": ("Whether the method matters", "table.plot()"),
     "posterior": ("A posterior", "post.plot()"),
     "trace": ("Whether the chains agree", 'post.plot("trace")'),

@@ -64,6 +64,7 @@ def sources(data: jr.Responses) -> dict[str, Any]:
     theta = rng.normal(size=(2, 100, 4)) + np.array([3.0, 2, 1, 0])
     return {
         "Result": jr.fit(data),
+        "Complete": data.select(questions=range(1, 12)),
         "Replicates": jr.bootstrap(data, "avg", n_replicates=60),
         "Convergence": jr.convergence(data, ["bayes", "avg"], n_replicates=60),
         "Posterior": jr.Posterior({"theta": theta}, tuple(NAMES), "bradley_terry", "nuts"),
@@ -78,7 +79,7 @@ CASES = [
     (of, kind)
     for of in ("Result", "Replicates", "Convergence", "Posterior", "FitTable")
     for kind in drawing.kinds_of(getattr(jr, of))
-    if kind not in ("items", "wright", "hodge")
+    if kind not in ("items", "wright", "hodge", "critical_difference")
 ]
 
 
@@ -105,6 +106,37 @@ def test_models_with_items(data: jr.Responses) -> None:
     assert list(frame["kind"]).count("model") == 4
     with pytest.raises(jr.errors.OptionError, match="no item parameters"):
         jr.fit(data).plot("wright")
+
+
+@pytest.mark.parametrize("posthoc", ["nemenyi", "conover", "wilcoxon"])
+def test_critical_difference_diagram_shows_the_test(sources: dict[str, Any], posthoc: str) -> None:
+    """Every name stands inside the figure, and models under one bar are those that the test does not tell apart."""
+    figure, complete = Figure(), sources["Complete"]
+    ax, frame = jr.plots.critical_difference(complete, figure, posthoc=posthoc, return_data=True)
+    found = jr.critical_difference(complete, posthoc)
+    assert sorted(frame["mean_rank"]) == sorted(found.mean_ranks.tolist())
+    together = {name: set(groups.split()) for name, groups in zip(frame["model"], frame["groups"], strict=True)}
+    for i, j in np.argwhere(found.p_values <= 0.05):
+        assert not together[found.models[i]] & together[found.models[j]]
+    figure.draw_without_rendering()
+    shown = [t for t in ax.texts if t.get_text() in NAMES]
+    assert len(shown) == len(NAMES)
+    for text in shown:
+        box = text.get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.width, text.get_text()
+    with pytest.raises(jr.errors.DataError, match="needs every model on every question"):
+        sources["Result"].plot("critical_difference")
+
+
+def test_profiles_are_the_shares_above() -> None:
+    R = np.array([[[0.2, 0.4], [0.6, 0.8]], [[0.1, 0.3], [0.5, 0.7]]])
+    _, frame = jr.plots.profiles(jr.Responses(R), return_data=True)
+    for row in frame.itertuples():
+        assert row.share == pytest.approx((R[int(row.model[-1])] > row.tau).mean())
+        assert row.lower <= row.share <= row.upper
+    _, turned = jr.plots.profiles(jr.Responses(R, lower_is_better=True), return_data=True)
+    for row in turned.itertuples():
+        assert row.share == pytest.approx((R[int(row.model[-1])] < row.tau).mean())
 
 
 def test_hodge_shares_add_up() -> None:
@@ -207,6 +239,8 @@ ARGUMENTS = {
     "pass_curves": ("Result", ("data", "models", "level", "max_k")),
     "response_matrix": ("Result", ("source",)),
     "win_matrix": ("Result", ("source", "show")),
+    "critical_difference": ("Complete", ("source", "posthoc", "level")),
+    "profiles": ("Result", ("source", "models", "level")),
     "scaling_curves": ("Scaling", ("source",)),
     "scaling_parts": ("Scaling", ("source", "level")),
     "judge_triangle": ("Judges", ("source",)),

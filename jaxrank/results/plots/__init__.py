@@ -21,12 +21,14 @@ from jaxrank.results.plots.bump_chart import bump
 from jaxrank.results.plots.chains import chain_ranks, effective_size, trace
 from jaxrank.results.plots.convergence_at_n import convergence
 from jaxrank.results.plots.cost_and_score import frontier
+from jaxrank.results.plots.critical_differences import critical_difference
 from jaxrank.results.plots.forest_of_pairs import forest
 from jaxrank.results.plots.hodge_parts import hodge
 from jaxrank.results.plots.items import item_curves
 from jaxrank.results.plots.judge_simplex import judge_ranks, judge_triangle
 from jaxrank.results.plots.over_time import confidence_sequence
 from jaxrank.results.plots.pass_by_k import pass_curves
+from jaxrank.results.plots.profiles_by_threshold import profiles
 from jaxrank.results.plots.question_dots import paired_dots
 from jaxrank.results.plots.rank_shares import rank_distribution
 from jaxrank.results.plots.ranking_chart import leaderboard
@@ -46,6 +48,7 @@ __all__ = [
     "chain_ranks",
     "confidence_sequence",
     "convergence",
+    "critical_difference",
     "effective_size",
     "forest",
     "frontier",
@@ -56,6 +59,7 @@ __all__ = [
     "leaderboard",
     "paired_dots",
     "pass_curves",
+    "profiles",
     "rank_distribution",
     "response_matrix",
     "scaling_curves",
@@ -77,6 +81,8 @@ register(
         "wins": win_matrix,
         "responses": response_matrix,
         "pass": pass_curves,
+        "profiles": profiles,
+        "critical_difference": critical_difference,
         "items": item_curves,
         "wright": wright_map,
         "hodge": hodge,
