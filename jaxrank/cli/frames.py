@@ -74,14 +74,7 @@ def _ordered(labels: list[str]) -> list[Any]:
 
 def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
     """The number behind each code of a column, and NaN for nulls, whose code is -1."""
-    from jaxrank.data.readers.columns import score_of, shown
+    from jaxrank.data.readers.columns import decoded, score_of, shown
 
-    table = np.full(len(column.values) + 1, np.nan)
-    for code, value in enumerate(column.values):
-        try:
-            table[code] = score_of(value)
-        except ValueError:
-            raise DataError(
-                f"{path}: row {column.first_row(code) + 1}, column {name!r}: {shown(value)} is not a number"
-            ) from None
-    return table
+    at = lambda c: f"{path}: row {column.first_row(c) + 1}, column {name!r}: {shown(column.values[c])}"
+    return decoded(column, score_of, lambda c: f"{at(c)} is not a number")

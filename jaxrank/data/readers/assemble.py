@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.outcomes import MAX_CELLS
-from jaxrank.data.readers.columns import Column, coded, score_of, shown, size_of
+from jaxrank.data.readers.columns import Column, coded, decoded, score_of, shown, size_of
 from jaxrank.data.responses import Responses
 from jaxrank.errors import DataError, OptionError, one_line
 
@@ -214,17 +214,15 @@ def _scores(
 
 def _read_scores(score: Column, name: str, where: str, place: Callable[[int], str]) -> np.ndarray:
     """The number behind each code, and NaN for code -1."""
-    table = np.full(len(score.values) + 1, np.nan)
-    for c, value in enumerate(score.values):
-        try:
-            table[c] = score_of(value)
-        except ValueError:
-            raise DataError(
-                f"{where}{place(score.first_row(c))}, column {name!r}: {shown(value)} is not a score "
-                f"({int((score.codes == c).sum())} such rows); a score is true or false, a number, or a word such as "
-                "correct, incorrect, pass, fail"
-            ) from None
-    return table
+
+    def wrong(c: int) -> str:
+        return (
+            f"{where}{place(score.first_row(c))}, column {name!r}: {shown(score.values[c])} is not a score "
+            f"({int((score.codes == c).sum())} such rows); a score is true or false, a number, or a word such as "
+            "correct, incorrect, pass, fail"
+        )
+
+    return decoded(score, score_of, wrong)
 
 
 def _count_up(cell: np.ndarray) -> tuple[np.ndarray, int]:

@@ -10,7 +10,8 @@ import numpy as np
 from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
 from jaxrank.data.readers import votes
 from jaxrank.data.readers.assemble import check_names, note_twins, row_number
-from jaxrank.data.readers.columns import Column, coded, listed, number_of, shown, size_of
+from jaxrank.data.readers.columns import Column, coded, decoded, listed, number_of, shown, size_of
+from jaxrank.data.readers.conversations import conversation
 from jaxrank.data.readers.options import Options
 from jaxrank.data.readers.sides import Roles
 from jaxrank.data.readers.votes import BOTH_BAD, NO_WINNER, READINGS, UNREAD, text_of_name
@@ -59,19 +60,20 @@ def comparisons(
         raise DataError(f"{where}{place(int(own[0]))}: {name!r} is compared with itself ({len(own)} such rows)")
     extra = {role: _kept(columns[name], role in LABELS) for role, name in roles.named.items()}
     extra |= {_free(name, extra): _kept(columns[name]) for name in roles.kept}
+    if roles.conversation is not None:
+        told = conversation(coded(columns[roles.conversation]))
+        extra |= {_free(name, extra): values for name, values in told.items()}
+        notes.append(f"column {roles.conversation!r} gives {listed(told) if told else 'nothing that is known'}")
     outcome, more = _outcome(columns, roles, sides, models, options.winner_as, where, place)
     extra |= more
     a, b = sides
     count = np.ones(n_rows)
-    for role, name in (("count", roles.count), ("weight", roles.named.get("weight"))):
-        if name is not None:
-            factor = _counts(name, coded(columns[name]), where, place, role)
-            count = count * factor
-            notes.append(
-                f"column {name!r} counts the battles of a row: {factor.sum():g} in {n_rows} rows"
-                if role == "count"
-                else f"column {name!r} weights the battles: a battle of weight 2 counts as two"
-            )
+    if roles.count is not None:
+        count = _counts(roles.count, coded(columns[roles.count]), where, place, "count")
+        notes.append(f"column {roles.count!r} counts the battles of a row: {count.sum():g} in {n_rows} rows")
+    if (name := roles.named.get("weight")) is not None:
+        extra["weight"] = _counts(name, coded(columns[name]), where, place, "weight")
+        notes.append(f"column {name!r} weights the battles: a battle of weight 2 counts as two")
     if roles.games is not None:
         second = _outcome(
             columns,
@@ -153,15 +155,8 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
 
 def _points(name: str, column: Column, where: str, place: Callable[[int], str]) -> np.ndarray:
     """What a side scored; NaN where absent."""
-    table = np.full(len(column.values) + 1, np.nan)
-    for c, v in enumerate(column.values):
-        try:
-            table[c] = number_of(v)
-        except ValueError:
-            raise DataError(
-                f"{where}{place(column.first_row(c))}, column {name!r}: {shown(v)} is not a number of points"
-            ) from None
-    return table[column.codes]
+    at = lambda c: f"{where}{place(column.first_row(c))}, column {name!r}: {shown(column.values[c])}"
+    return decoded(column, number_of, lambda c: f"{at(c)} is not a number of points")[column.codes]
 
 
 CODE_VALUES = np.array([1.0, 0.0, 0.5])

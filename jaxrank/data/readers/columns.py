@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -253,6 +253,18 @@ def number_of(value: Any) -> float:
     if isinstance(value, bool | np.bool_) or (isinstance(value, str) and value.strip().lower() in (*_TRUE, *_FALSE)):
         raise ValueError("not a number")
     return score_of(value)
+
+
+def decoded(column: Column, read: Callable[[Any], float], wrong: Callable[[int], str]) -> np.ndarray:
+    """The number behind each code, and NaN for code -1. **read** raises ValueError for a value that is none, and
+    `DataError` then says what **wrong** makes of its code."""
+    table = np.full(len(column.values) + 1, np.nan)
+    for c, value in enumerate(column.values):
+        try:
+            table[c] = read(value)
+        except ValueError:
+            raise DataError(wrong(c)) from None
+    return table
 
 
 _REMARK = re.compile(r"\s*(?:\([^()]*\)|(?:\+/-|±)\s*[\d.eE+-]+)\s*$")

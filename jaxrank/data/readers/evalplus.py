@@ -72,19 +72,10 @@ def read_bigcodebench(sources: list[Source], options: LogOptions) -> Responses:
     return _rows(sources, options, name, passed).finish(sources, "BigCodeBench")
 
 
-EVALPLUS = Format(
-    "evalplus",
-    lambda source: _holds(source, "base_status"),
-    read_evalplus,
-    files="`..._eval_results.json`",
-    trials="samples of a task",
-    options="`tests`",
-)
-BIGCODEBENCH = Format(
-    "bigcodebench",
-    lambda source: _holds(source, "status"),
-    read_bigcodebench,
-    files="`..._eval_results.json`",
-    trials="samples of a task",
-    options="",
-)
+def _format(name: str, field: str, read: Any, options: str) -> Format:
+    sniff = lambda source: _holds(source, field)
+    return Format(name, sniff, read, files="`..._eval_results.json`", trials="samples of a task", options=options)
+
+
+EVALPLUS = _format("evalplus", "base_status", read_evalplus, "`tests`")
+BIGCODEBENCH = _format("bigcodebench", "status", read_bigcodebench, "")

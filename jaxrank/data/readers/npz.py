@@ -38,7 +38,8 @@ def load(
     bothbad: str = "tie",
 ) -> Responses | Comparisons:
     """``R`` (L, M) or (L, M, N); else counts ``k`` and ``n``; else battles ``X`` and ``Y`` or ``left``, ``right``,
-    ``winner``; with ``models`` and ``questions`` where present. ``array`` names another array ("k_cot" is read
+    ``winner``; else an array (runs, questions) for each model under its name; with ``models`` and ``questions`` where
+    present. ``array`` names another array ("k_cot" is read
     with "n_cot"). A .npy file is R."""
     arrays = _Arrays(path)
     where = f"{path}: "
@@ -59,14 +60,38 @@ def load(
         return pairs.from_pairs(arrays["X"], arrays["Y"], models, ties=ties, bothbad=bothbad, notes=notes, where=where)
     if name is None and {"left", "right", "winner"} <= set(arrays):
         return _battles(arrays, models, ties, bothbad, notes, where)
+    if name is None and (of_models := _by_model(arrays)) is not None:
+        notes.append("each array is a model: runs down, questions across")
+        R, models = of_models
+        return _responses(R, models, questions, levels, threshold, notes)
     if name is None:
         raise DataError(
-            f"{where}no array R, no counts k and n, no battles X and Y or left, right, winner; the arrays are "
-            f"{arrays}. Name one with array=..."
+            f"{where}no array R, no counts k and n, no battles X and Y or left, right, winner, no array (runs, "
+            f"questions) a model; the arrays are {arrays}. Name one with array=..."
         )
     if name == "R" and "k" in arrays and "n" in arrays:
         notes.append('the file also holds counts; array="k" reads them')
-    R = arrays[name]
+    return _responses(arrays[name], models, questions, levels, threshold, notes)
+
+
+def _by_model(arrays: _Arrays) -> tuple[np.ndarray, list[str]] | None:
+    """Scores kept as an array (runs, questions) for each model, under its name, as (L, M, N) with NaN where a model has
+    fewer runs than others; None for other archives."""
+    names = [name for name in arrays if name not in (*MODELS, *QUESTIONS)]
+    shapes = [arrays.shape(name) for name in names]
+    if len(names) < 2 or any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
+        return None
+    if any(arrays[name].dtype.kind not in "biuf" for name in names):
+        return None
+    R = np.full((len(names), shapes[0][1], max(shape[0] for shape in shapes)), np.nan)
+    for i, name in enumerate(names):
+        R[i, :, : shapes[i][0]] = arrays[name].T
+    return R, names
+
+
+def _responses(
+    R: np.ndarray, models: Any, questions: Any, levels: Any, threshold: float | None, notes: list[str]
+) -> Responses:
     check_scale(levels, threshold)
     if threshold is not None and R.dtype.kind in "biuf":
         if (R == -1).any():
@@ -119,6 +144,11 @@ class _Arrays(Mapping[str, np.ndarray]):
                     self._read[name] = np.lib.format.read_array(member, allow_pickle=False)
                     member.read()  # to the end, where the check sum is compared
         return self._read[name]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an array, () where it cannot be read."""
+        found = self._shapes[name]
+        return () if isinstance(found, str) else found
 
     def __contains__(self, name: object) -> bool:
         return name in self._shapes

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from jaxrank.data.readers.columns import Peek, find, listed
+from jaxrank.data.readers.conversations import NAME
 from jaxrank.data.readers.options import Options
 from jaxrank.errors import DataError, OptionError
 
@@ -57,7 +58,8 @@ class Roles:
     **winner**: what says who won: one column, three (one-hot), or none where the first side always won or **points**
     say it. **games**: the columns of two games a row, and how the second names its winner. **named**: columns of
     `EXTRAS` by role. **kept**: further columns, in the order of the table. **left**: columns that are not kept.
-    **numbers**: those of the kept ones that begin with numbers.
+    **numbers**: those of the kept ones that begin with numbers. **conversation**: the column of what is known of the
+    two answers, nested.
     """
 
     a: str
@@ -70,6 +72,7 @@ class Roles:
     kept: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    conversation: str | None = None
 
     @property
     def main(self) -> list[str]:
@@ -80,7 +83,8 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """All columns to read, each once."""
-        return list(dict.fromkeys([*self.main, *self.named.values(), *self.kept]))
+        nested = [] if self.conversation is None else [self.conversation]
+        return list(dict.fromkeys([*self.main, *self.named.values(), *self.kept, *nested]))
 
 
 def roles_of(peek: Peek, options: Options, where: str = "") -> Roles | None:
@@ -142,15 +146,16 @@ def _with_extras(roles: Roles, peek: Peek, own: Mapping[str, str]) -> Roles:
         name = own.get(role) or find(role, None, [c for c in rest if c not in named.values()])
         if name is not None and (role in own or _label(peek, name)):
             named[role] = name
-    kept = [c for c in rest if c not in named.values() and _label(peek, c)]
-    left = [c for c in rest if c not in named.values() and c not in kept]
+    nested = next((c for c in rest if c.strip().lower() == NAME and c not in named.values()), None)
+    kept = [c for c in rest if c not in (*named.values(), nested) and _label(peek, c)]
+    left = [c for c in rest if c not in (*named.values(), *kept, nested)]
     numbers = [c for c in (*kept, *(named[r] for r in ("time", "weight") if r in named)) if peek.numbers(c)]
-    return replace(roles, named=named, kept=tuple(kept), left=tuple(left), numbers=tuple(numbers))
+    return replace(roles, named=named, kept=tuple(kept), left=tuple(left), numbers=tuple(numbers), conversation=nested)
 
 
 def _label(peek: Peek, name: str) -> bool:
     values = peek.head.get(name)
-    return values is not None and all(
+    return bool(values) and all(
         value is None or (isinstance(value, str | int | float | bool) and len(str(value)) <= _LONG) or _moment(value)
         for value in values
     )

@@ -116,7 +116,8 @@ def _battles(
             raise DataError(f"{parts[-1].where}the files do not share the columns {listed(lost)}")
         columns = {n: joined([part.columns[n] for part in parts]) for n in common}
         named = {role: n for role, n in roles.named.items() if n in common}
-        roles = replace(roles, named=named, kept=tuple(n for n in roles.kept if n in common))
+        told = roles.conversation if roles.conversation in common else None
+        roles = replace(roles, named=named, kept=tuple(n for n in roles.kept if n in common), conversation=told)
     return battles.comparisons(columns, roles, options, notes=notes, where=where, place=place)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import jaxrank as jr
 from jaxrank import Responses
 from jaxrank.data.readers import from_frame, is_frame, read
 from jaxrank.errors import DataError, OptionError
@@ -295,6 +296,25 @@ def test_npz(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(DataError, match="not a readable NumPy archive"):
         read(path)
+
+
+def test_npz_with_an_array_for_each_model(tmp_path):
+    """As rliable keeps scores: runs down, games across; an algorithm may have fewer runs than others."""
+    rng, path = np.random.default_rng(0), tmp_path / "scores.npz"
+    scores = {"DQN": rng.random((5, 4)), "C51": rng.random((3, 4)), "IQN": rng.random((5, 4))}
+    np.savez(path, **scores)
+    found = read(path)
+    assert found.models == ("DQN", "C51", "IQN")
+    assert found.shape == (3, 4, 5)
+    np.testing.assert_array_equal(found.trials[:, 0], [5, 3, 5])
+    np.testing.assert_allclose(jr.fit(found, "iqm").scores, [_interquartile(x) for x in scores.values()], rtol=1e-6)
+    np.savez(path, DQN=rng.random((5, 4)), C51=rng.random((5, 3)))
+    with pytest.raises(DataError, match="no array"):
+        read(path)
+
+
+def _interquartile(x: np.ndarray) -> float:
+    return float(np.sort(x.reshape(-1))[x.size // 4 : x.size - x.size // 4].mean())
 
 
 def test_graded_npz(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import jaxrank as jr
@@ -70,7 +72,8 @@ def test_further_columns_are_kept_by_their_roles(tmp_path):
     assert kept["voter"][0] == "u"
     assert kept["time"] == [3, 4]
     np.testing.assert_array_equal(battles.columns["n_b"], [20, np.nan])
-    assert battles.count.tolist() == [2, 1]
+    assert battles.count.tolist() == [1, 1]
+    assert battles.weight.tolist() == [2, 1]
     assert any("answer" in note and "left out" in note for note in battles.notes)
     half = read(tmp_path / "b.csv", ties="drop", **names)
     assert list(half.columns) == list(battles.columns)
@@ -86,3 +89,30 @@ def test_one_side_alone_and_points_that_are_none(tmp_path):
         read(path, a="home", b="away")
     with pytest.raises(OptionError, match="give one kind"):
         jr.from_frame({"home": ["x"], "away": ["y"]}, a="home", b="away", wide="models")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv"])
+def test_what_arena_logs_tell_of_answers_becomes_columns(tmp_path, kind):
+    """``conv_metadata`` of votes: tokens and marks of both answers, counts by kind added up, as pairs of columns."""
+    marks = lambda n: {"h1": n, "h2": 1}
+    rows = [
+        {"model_a": "x", "model_b": "y", "winner": "model_a", "conv_metadata":
+         {"sum_assistant_a_tokens": 10 * n, "sum_assistant_b_tokens": 5, "header_count_a": marks(n),
+          "header_count_b": marks(0), "bold_count_a": n, "bold_count_b": 0, "turns": 1}}
+        for n in (1, 2, 3)
+    ]  # fmt: skip
+    path = tmp_path / f"votes.{kind}"
+    if kind == "jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)))
+    elif kind == "parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        frame = pd.DataFrame(rows)
+        frame["conv_metadata"] = frame["conv_metadata"].map(json.dumps)
+        frame.to_csv(path, index=False)
+    battles = read(path)
+    found = {name: battles.columns[name].tolist() for name in battles.columns}
+    assert found["length_a"] == [10, 20, 30] and found["length_b"] == [5, 5, 5]
+    assert found["headers_a"] == [2, 3, 4] and found["bold_a"] == [1, 2, 3] and found["turns"] == [1, 1, 1]
+    assert "lists_a" not in found
+    assert any("conv_metadata" in note and "length_a" in note for note in battles.notes)
