@@ -64,6 +64,21 @@ def _ranked(s: Array, resolution: Any, method: RankMethod) -> Array:
     return jnp.where(known, rank, 0).astype(rank.dtype)
 
 
+def ranks_by_sorting(scores: np.ndarray, resolution: np.ndarray) -> np.ndarray:
+    """The competition ranks that `rank_scores` gives, of scores (B, L) with resolutions (B,) on the host: for many
+    models, whose pairs are too many."""
+    order = np.argsort(-scores, axis=1)  # NaN last
+    ordered = np.take_along_axis(scores, order, axis=1)
+    with np.errstate(invalid="ignore"):
+        gap = ordered[:, :-1] - ordered[:, 1:]
+    apart = (ordered[:, :-1] > ordered[:, 1:]) & ~(gap <= resolution[:, None].astype(scores.dtype))
+    places = np.arange(scores.shape[1])
+    first = np.maximum.accumulate(np.where(np.pad(apart, ((0, 0), (1, 0))), places, 0), axis=1)
+    out = np.empty(scores.shape, np.int32)
+    np.put_along_axis(out, order, np.where(np.isnan(ordered), 0, first + 1).astype(np.int32), axis=1)
+    return out
+
+
 def as_scores(values: Any, name: str = "scores") -> Array:
     """Floats (..., L); `DataError` for anything but numbers of one model or more."""
     known = None

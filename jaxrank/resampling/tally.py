@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.numerics.ranks import rank_scores
+from jaxrank.numerics.ranks import rank_scores, ranks_by_sorting
 from jaxrank.numerics.separation import count_above, count_ranks
 from jaxrank.numerics.status import Status
 from jaxrank.resampling.work import Kept
 
+_SORTED = 64  # models above which sorting takes less than comparing all pairs
 _ROWS = 256  # replicates ranked at a time; their (rows, L, L) comparisons stay in the cache
 
 
@@ -83,6 +84,9 @@ def _shared_firsts(ranks: np.ndarray) -> np.ndarray:
 
 def ranks_of(scores: np.ndarray, resolution: np.ndarray) -> np.ndarray:
     """Competition ranks int16 (B, L) of scores (B, L); 0 where a score is NaN."""
+    if scores.shape[1] > _SORTED:
+        parts = [slice(a, a + _ROWS) for a in range(0, len(scores), _ROWS)]
+        return np.concatenate([ranks_by_sorting(scores[part], resolution[part]).astype(np.int16) for part in parts])
     with jax.enable_x64(scores.dtype == np.float64):
         padded = -(-len(scores) // _ROWS) * _ROWS
         out = np.zeros(scores.shape, np.int16)

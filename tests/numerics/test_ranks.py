@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import jaxrank as jr
-from jaxrank.numerics.ranks import _bounded, rank_scores, tau_with
+from jaxrank.numerics.ranks import _bounded, rank_scores, ranks_by_sorting, tau_with
 
 SCIPY_RANKS = {"competition": "min", "competition_max": "max", "dense": "dense", "average": "average"}
 
@@ -135,3 +135,17 @@ def test_tau_row_by_row_is_tau_of_all_pairs(n_models):
     near = scores + 0.4 * rng.random((6, n_models)).astype(np.float32)
     coarse = tau_with(near, np.full(6, 0.45, np.float32), rows)
     np.testing.assert_allclose(coarse, got, atol=1e-6)
+
+
+def test_sorting_gives_the_same_ranks_as_comparing_all_pairs():
+    """Ties that hang together by their neighbours, equal scores, infinities and NaN among them."""
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        scores = np.round(rng.normal(size=(40, 30)), 1).astype(dtype)
+        scores[rng.random(scores.shape) < 0.1] = np.nan
+        scores[:, 0], scores[:, 1] = np.inf, -np.inf
+        scores[3] = np.nan
+        resolution = rng.choice([0, 0.05, 0.1, 0.2, 1], 40).astype(dtype)
+        with jax.enable_x64(dtype == np.float64):
+            expected = np.asarray(rank_scores(scores, resolution=resolution))
+        np.testing.assert_array_equal(ranks_by_sorting(scores, resolution), expected)
