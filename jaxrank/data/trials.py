@@ -12,7 +12,10 @@ import numpy as np
 from jaxrank.data.columns import DIRECTION, GROUP, WEIGHT
 from jaxrank.data.gaps import codes_of
 from jaxrank.data.kind import Data
+from jaxrank.data.names import name_list
 from jaxrank.errors import DataError
+
+_SCALES = 100  # so many times as large as those of half of the questions, scores are on another scale
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -65,6 +68,18 @@ class Trials(Data):
     def values(self) -> np.ndarray:
         """float64 (L, M, N), NaN where missing: the scores on the user's scale."""
         return self.oriented * np.where(self.higher_is_better, 1.0, -1.0)[:, None]
+
+    @property
+    def scales(self) -> str:
+        if self.real is None:
+            return ""
+        size = np.max(np.abs(self.real), axis=(0, 2), initial=0, where=~np.isnan(self.real))
+        half = np.sort(size)[(len(size) - 1) // 2]
+        large = np.flatnonzero(size >= _SCALES * half)
+        if half == 0 or not len(large):
+            return ""
+        of = f"scores of {name_list(self.questions, large, 4)} reach {size.max():.4g}"
+        return f"{of}, and those of half of the questions stay within {half:.4g}"
 
     @property
     def cell_means(self) -> np.ndarray:

@@ -47,6 +47,7 @@ class Average(Ranker, HasStandardErrors, HasInterval, Bounded, MeanOfCells, Mean
     statistic: ClassVar[type] = Counts
     gaps: ClassVar[str] = OWN_QUESTIONS
     reads_moments: ClassVar[bool] = True
+    adds_scores: ClassVar[bool] = True
     pooled: bool = flag(False)
 
     def __call__(self, stat: Counts | Moments, *, key: None = None) -> Fit:

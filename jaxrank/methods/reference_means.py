@@ -29,7 +29,7 @@ class OptimalityGap(Ranker, MeanOfQuestions):
 
     **Model** s_l = -(gamma - 1/M sum_m 1/n_lm sum_n min(x_lmn, gamma)) [agarwal2021, section 4.3].
     **Reads** single trials.
-    **Scores** at most 0, on the scale of the scores; not centred.
+    **Scores** at most 0, on the scale of the scores; not centred; tables and plots show the gap.
     **Fields** ``gamma``: the target, default 1, on the scale of the scores (of minus the scores where lower is better).
     **Standard errors** by question, from the spread of its values.
     **Status** undefined where a model has no score.
@@ -38,6 +38,7 @@ class OptimalityGap(Ranker, MeanOfQuestions):
 
     statistic: ClassVar[type] = Samples
     gaps: ClassVar[str] = OWN_QUESTIONS
+    column: ClassVar[str] = "optimality_gap"
     gamma: Any = number(1.0)
 
     def __call__(self, stat: Samples, *, key: None = None) -> Fit:
@@ -115,7 +116,8 @@ class Improvability(Ranker, MeanOfQuestions, ByQuestion):
     **Model** e_lm = high_m - x_lm, e*_m the least error of a model on question m; s_l = -1/M sum_m (e_lm - e*_m)/e_lm,
     0 where e_lm = 0 [erickson2025].
     **Reads** moments.
-    **Scores** in [-1, 0] where no score is above ``high``; not centred. The score of a model depends on the others.
+    **Scores** in [-1, 0] where no score is above ``high``; not centred; tables and plots show the improvability. The
+    score of a model depends on the others.
     **Fields** ``high``: the score without error, a number (default 1; 0 for errors), one for each question, or the name
     of a column of the question table, on the user's scale.
     **Standard errors** by question, from the spread of its values.
@@ -125,6 +127,7 @@ class Improvability(Ranker, MeanOfQuestions, ByQuestion):
 
     statistic: ClassVar[type] = Moments
     gaps: ClassVar[str] = OWN_QUESTIONS
+    column: ClassVar[str] = "improvability"
     high: Any = reference(1.0)
 
     def __call__(self, stat: Moments, *, key: None = None) -> Fit:

@@ -31,6 +31,7 @@ class TrimmedMean(Ranker, MeanOfQuestions):
 
     statistic: ClassVar[type] = Samples
     gaps: ClassVar[str] = OWN_QUESTIONS
+    adds_scores: ClassVar[bool] = True
     p: Any = number(0.25, 0, below=0.5)
     floor: bool = flag(False)
 

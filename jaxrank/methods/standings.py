@@ -27,7 +27,8 @@ class MeanRank(Ranker, MeanOfQuestions, Bounded):
     **Model** s_l = -sum_m w_m r_lm / sum_m w_m over the questions m that l has, r_lm = 1 + the models above l + half of
     those level with it [demsar2006].
     **Reads** ballots: each question orders the models by the mean value of their trials, each ordered list by places.
-    **Scores** minus a mean rank, in [-L, -1]; not centred. The scores depend on which models take part.
+    **Scores** minus a mean rank, in [-L, -1]; not centred; tables and plots show the mean rank. The scores depend on
+    which models take part.
     **Fields** none.
     **Standard errors** by question, from the spread of the ranks.
     **Status** undefined where a model has no observed question or stands on no list.
@@ -36,6 +37,7 @@ class MeanRank(Ranker, MeanOfQuestions, Bounded):
 
     statistic: ClassVar[type] = Ballots
     gaps: ClassVar[str] = _GAPS
+    column: ClassVar[str] = "mean_rank"
 
     def __call__(self, stat: Ballots, *, key: None = None) -> Fit:
         stat = ballots(stat)

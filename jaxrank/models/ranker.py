@@ -35,6 +35,9 @@ class Ranker(eqx.Module):
     runs in float64 on a CPU.
     **reads_moments**: True where it reads `Moments` as it reads `Counts`, so that the scores may be real numbers.
     **gaps**: what questions without results do to a model's score, half a sentence for notes.
+    **adds_scores**: True where it adds up scores of different questions as they are, so that their scales matter.
+    **column**: what a score is called in tables. Where that is not "score", people know the method by a number that is
+    better when it is lower (a mean rank): tables and plots show that number, which is minus the score.
 
     Options are fields made by `jaxrank.models.options`: numbers are arrays, which a sweep does not compile again;
     words, counts and flags are static. What a field may hold is checked when a ranker is made (`OptionError`).
@@ -49,6 +52,8 @@ class Ranker(eqx.Module):
     double: ClassVar[bool] = False
     reads_moments: ClassVar[bool] = False
     gaps: ClassVar[str] = "each model is ranked by the questions that it has"
+    adds_scores: ClassVar[bool] = False
+    column: ClassVar[str] = "score"
 
     def __check_init__(self) -> None:
         check_fields(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from jaxrank.results import plots
 from jaxrank.results.bars import Bars
 from jaxrank.results.headline import headline
 from jaxrank.results.plots.views import size_of
+from jaxrank.results.returned import ends_shown
 from jaxrank.results.storage import versions
 from jaxrank.results.tiers import tiers
 
@@ -24,7 +26,7 @@ MATRIX = 80  # models, above which matrices of all pairs are left out
 
 def sections(found: Found) -> list[Section]:
     """All sections that these data and this method fill, answers first."""
-    making = [_summary, comparison, _ranking, _tiers, _ranks, _convergence, _agreement, _data, _making]
+    making = [_summary, comparison, _ranking, _tiers, _mean_ranks, _ranks, _convergence, _agreement, _data, _making]
     return [section for make in making if (section := make(found)) is not None]
 
 
@@ -80,11 +82,16 @@ def _data(found: Found) -> Section:
 
 
 def _interval(found: Found) -> Interval | None:
-    """The interval of the scores: the method's own, else of the replicates where most have scores."""
+    """The interval of the scores as shown: the method's own, else of replicates most of which have scores."""
     rep, result = found.replicates, found.result
     if result.has_interval:
-        return result.interval(found.level)
-    return rep.interval(found.level) if rep is not None and 2 * rep.tally.finite > rep.n_replicates else None
+        interval = result.interval(found.level)
+    elif rep is not None and 2 * rep.tally.finite > rep.n_replicates:
+        interval = rep.interval(found.level)
+    else:
+        return None
+    lower, upper = ends_shown(result, interval)
+    return replace(interval, lower=lower, upper=upper)
 
 
 def _ranking(found: Found) -> Section:
@@ -112,7 +119,8 @@ def _ranking(found: Found) -> Section:
     source = result if result.has_interval or rep is None else rep
     draw = lambda ax: plots.leaderboard(source, ax, level=found.level)
     figure = Figure("leaderboard", "Scores with intervals, best model first", draw)
-    bars = Bars("score", "lower", "upper") if interval is not None else Bars("score")
+    bars = Bars(result.column, "lower", "upper") if interval is not None else Bars(result.column)
+    kinds += [result.direction] if result.direction else []
     told = [Text(". ".join(kinds) + ".")] if kinds else []
     return Section("Ranking", [Text(f"By {result.method}.{status}"), Table(frame, bars=bars, figure=figure), *told])
 
@@ -142,6 +150,20 @@ def _tiers(found: Found) -> Section | None:
     draw = lambda ax: plots.tiers(source, ax, level=found.level)
     words = "A tier is everything down from its leader until the first model that is separated from that leader."
     return Section("Tiers", [Text(words), Items(rows), Figure("tiers", "Models coloured by tier", draw)])
+
+
+def _mean_ranks(found: Found) -> Section | None:
+    """Of a complete table of scores: what the mean ranks tell apart, and who is better whatever counts as good."""
+    data = found.data
+    few = 2 <= len(data.models) <= MATRIX and len(data.questions) > 1
+    if data.kind != "real" or not few or data.gaps or data.weighted:
+        return None
+    words = "Every question ranks the models. The test is Friedman's, the bars are those of Nemenyi's."
+    ranks = Figure(
+        "critical_difference", "Mean ranks", lambda ax: plots.critical_difference(data, ax, level=found.level)
+    )
+    shares = Figure("profiles", "Performance profiles", lambda ax: plots.profiles(data, ax, level=found.level))
+    return Section("Mean ranks", [Text(words), ranks, shares])
 
 
 def _ranks(found: Found) -> Section | None:

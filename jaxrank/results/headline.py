@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from jaxrank.errors import JaxrankError
 from jaxrank.numerics.interval import Interval, percent
+from jaxrank.results.returned import as_shown, ends_shown
 from jaxrank.results.tables import visible
 from jaxrank.results.tiers import tiers
 
@@ -26,7 +28,8 @@ def headline(ranked: Any, level: float = 0.95) -> str:
     if len(first) > 1:
         said = f"{_listed([names[i] for i in first])} share the first place by {ranked.method}"
     else:
-        score = _number(float(ranked.scores[first[0]]), _interval(ranked, level), int(first[0]))
+        score = _number(float(as_shown(ranked, ranked.scores)[first[0]]), _interval(ranked, level), int(first[0]))
+        score = f"{ranked.column.replace('_', ' ')} {score}" if ranked.direction else score
         said = f"{visible(names[first[0]])} is first by {ranked.method} with {score}"
         if (p_best := getattr(ranked, "p_best", None)) is not None:
             said += f", in {p_best[first[0]]:.0%} of the replicates"
@@ -46,10 +49,13 @@ def headline(ranked: Any, level: float = 0.95) -> str:
 
 
 def _interval(ranked: Any, level: float) -> Interval | None:
+    """The interval of the scores as they are shown; None where there is none."""
     try:
-        return ranked.interval(level)
+        interval = ranked.interval(level)
     except JaxrankError:
         return None
+    lower, upper = ends_shown(ranked, interval)
+    return replace(interval, lower=lower, upper=upper)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,10 +88,10 @@ class Returned(abc.ABC):
         function of `jaxrank.plots`. Returns the Axes.
 
         `Result`: "leaderboard", "tiers", "superiority" (with standard errors), "wins", "responses", "pass", "items",
-        "wright", "hodge". `Replicates`, `Summary`: "ranks", "leaderboard", "tiers", "superiority". `Posterior`: the
-        same, and "trace", "chain_ranks", "ess". `Convergence`: "tau", "convergence", "bump". `FitTable`, `Agreement`:
-        "agreement". `Comparison`: "questions", "forest". `ComparisonTable`: "forest". `CostFrontier`: "frontier".
-        `OptionError` names the kinds where there is none of this name.
+        "profiles", "critical_difference", "wright", "hodge". `Replicates`, `Summary`: "ranks", "leaderboard", "tiers",
+        "superiority". `Posterior`: the same, and "trace", "chain_ranks", "ess". `Convergence`: "tau", "convergence",
+        "bump". `FitTable`, `Agreement`: "agreement". `Comparison`: "questions", "forest". `ComparisonTable`: "forest".
+        `CostFrontier`: "frontier". `OptionError` names the kinds where there is none of this name.
         """
         return draw(self, kind, ax, options)
 
@@ -138,7 +138,8 @@ class RankedModels(Returned):
 
     @abc.abstractmethod
     def to_frame(self, *, level: float | None = 0.95) -> pd.DataFrame:
-        """A pandas frame, best model first; intervals at ``level``, none where it is None."""
+        """A pandas frame, best model first; intervals at ``level``, none where it is None. The score stands under
+        `column`."""
 
     @abc.abstractmethod
     def interval(self, level: float = 0.95) -> Interval:
@@ -147,6 +148,17 @@ class RankedModels(Returned):
     @abc.abstractmethod
     def superiority(self) -> Superiority:
         """For each pair how likely one is above the other, and that they are equal."""
+
+    @property
+    def column(self) -> str:
+        """What a score is called in tables: "score", or the name of the number that is shown in its place where people
+        know the method by one that is better when it is lower, such as "mean_rank", which is minus the score."""
+        return "score"
+
+    @property
+    def direction(self) -> str:
+        """In words, that the numbers shown are better when they are lower; empty where they are scores."""
+        return "" if self.column == "score" else f"{self.column}: lower is better"
 
     @property
     def order(self) -> np.ndarray:
@@ -163,6 +175,9 @@ class RankedModels(Returned):
 
     def _foot(self, level: float = 0.95) -> list[str]:
         return []
+
+    def _bars(self, frame: pd.DataFrame) -> Bars | None:
+        return Bars(self.column, "lower", "upper") if {self.column, "lower", "upper"} <= {*frame.columns} else None
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
@@ -182,11 +197,25 @@ class RankedModels(Returned):
         return model in self.models
 
     def _table(self, columns: Mapping[str, Any]) -> pd.DataFrame:
-        """Columns (L,) after rank, model and score, as a frame with the best model first."""
+        """Columns (L,) after rank, model and score, as a frame with the best model first; numbers as they are shown."""
         import pandas as pd
 
-        head = {"rank": self.ranks, "model": list(self.models), "score": self.scores}
+        head = {"rank": self.ranks, "model": list(self.models), self.column: as_shown(self, self.scores)}
+        if "lower" in columns:
+            lower, upper = ends_shown(self, (columns["lower"], columns["upper"]))
+            columns = {**columns, "lower": lower, "upper": upper}
         return pd.DataFrame({**head, **columns}).iloc[self.order].reset_index(drop=True)
+
+
+def as_shown(ranked: RankedModels, values: np.ndarray) -> np.ndarray:
+    """Scores as tables show them: where people know a number that is better when it is lower, that number."""
+    return values if ranked.column == "score" else 0.0 - values
+
+
+def ends_shown(ranked: RankedModels, ends: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The two ends of an interval of scores as tables show them, the lower one first."""
+    lower, upper = ends
+    return (lower, upper) if ranked.column == "score" else (as_shown(ranked, upper), as_shown(ranked, lower))
 
 
 def row_of(frame: pd.DataFrame, place: int) -> Row:

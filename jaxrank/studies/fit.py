@@ -30,7 +30,7 @@ from jaxrank.models.ranker import Method, Ranker, Settles, statistic_of
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.numerics.status import Status
-from jaxrank.results.fit import Result, coverage_note
+from jaxrank.results.fit import Result, reading_notes
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
 
 # Means over so many results differ by 64 ulp of float32, the rounding that scores are allowed (`rounding_resolution`).
@@ -99,7 +99,7 @@ def fit(
         result = Result(jax.tree.map(np.asarray, raw), ranker, method_name(method), data, stat, seed)
     if on_failure == "raise":
         raise_failure(result)
-    if note := coverage_note(data, ranker):
+    for note in reading_notes(data, ranker):
         warnings.warn(note, JaxrankWarning, stacklevel=2)
     return result
 

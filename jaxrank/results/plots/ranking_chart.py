@@ -41,10 +41,10 @@ def leaderboard(
     rows = np.arange(len(names))
     if "lower" in frame:
         ax.hlines(rows, frame["lower"], frame["upper"], color=PALETTE[0], alpha=0.45, linewidth=3)
-    ax.plot(frame["score"], rows, "o", color=PALETTE[0], markersize=4)
+    ax.plot(frame[view.column], rows, "o", color=PALETTE[0], markersize=4)
     name_rows(ax, names)
     bare(ax)
-    ax.set_xlabel(f"score ({view.method})", fontsize=SMALL)
+    ax.set_xlabel(view.label, fontsize=SMALL)
     side = ax.secondary_yaxis("right")
     side.set_yticks(rows, _ranks(frame), **{**name_style(), "fontfamily": None})
     side.tick_params(length=0)

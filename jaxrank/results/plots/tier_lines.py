@@ -39,19 +39,19 @@ def tiers(
         check_count("top", top)
     view = view_of(source, level)
     above = separated(source, level)
-    frame = view.frame[["rank", "model", "score"]].copy()
+    frame = view.frame[["rank", "model", view.column]].copy()
     frame.insert(0, "tier", tiers_of(source, level).tiers[source.order])
     stretches = [s for s in inseparable(source, level) if top is None or s[0] < top]
     shown = frame if top is None else frame.head(top)
     names = list(shown["model"])
     ax = make_axes(ax, 4.6 + text_width(names) + 0.12 * min(len(stretches), 20), rows_height(len(names)))
-    for row, (tier, score) in enumerate(zip(shown["tier"], shown["score"], strict=True)):
+    for row, (tier, score) in enumerate(zip(shown["tier"], shown[view.column], strict=True)):
         ax.plot(score, row, "o", color=colour(tier - 1), markersize=5)
     for row in np.flatnonzero(np.diff(shown["tier"])):
         ax.axhline(row + 0.5, color=colour(int(shown["tier"].iloc[row]) - 1), linewidth=1, alpha=0.7)
     name_rows(ax, names)
     bare(ax)
-    ax.set_xlabel(f"score ({view.method})", fontsize=SMALL)
+    ax.set_xlabel(view.label, fontsize=SMALL)
     _bars(ax, stretches, len(names))
     n_pairs = len(above) * (len(above) - 1) // 2
     n_tiers = int(shown["tier"].max())

@@ -21,15 +21,22 @@ class View:
     """A ranking to draw.
 
     **frame**: best model first: rank, model, score, and where they exist lower, upper, rank_lower, rank_upper.
-    **method**: what ranked. **size**: how much data. **interval**, **rank_interval**: which intervals, in words; empty
-    without.
+    **column**: of the scores in the frame. **method**: what ranked. **size**: how much data. **interval**,
+    **rank_interval**: which intervals, in words; empty without.
     """
 
     frame: Any
+    column: str
     method: str
     size: str
     interval: str
     rank_interval: str
+
+    @property
+    def label(self) -> str:
+        """What the axis of the scores says."""
+        turned = self.column != "score"
+        return f"{self.column.replace('_', ' ')} (lower is better)" if turned else f"score ({self.method})"
 
     @property
     def caption(self) -> str:
@@ -49,7 +56,7 @@ def view_of(source: Any, level: float = 0.95) -> View:
     interval = source.interval(level).words if "lower" in frame else ""
     ranks: Any = source
     rank_interval = ranks.rank_intervals(level).words if "rank_lower" in frame else ""
-    return View(frame, ranks.method, size_of(source), interval, rank_interval)
+    return View(frame, source.column, ranks.method, size_of(source), interval, rank_interval)
 
 
 def check_source(plot: str, source: Any, *classes: type) -> None:
