@@ -108,6 +108,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not terminalreporter.config.option.markexpr:
         _marks(terminalreporter)
     _conformance(terminalreporter, _properties(terminalreporter, "conformance"))
+    made: Counter[str] = Counter()
+    for what, n in _properties(terminalreporter, "checks"):
+        made[what] += n
+    for what, n in made.items():
+        terminalreporter.write_line(f"{what}: {n} checks")
     for name, caught in _properties(terminalreporter, "dead"):
         terminalreporter.write_line(f"{name}: fails {len(caught.split(', '))} checks: {caught}")
 

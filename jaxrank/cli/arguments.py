@@ -51,6 +51,14 @@ PriorFile = Annotated[
     Path | None,
     typer.Option("--prior-file", metavar="R0", help="Earlier outcomes that serve as a prior, in any format of FILE."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="COLUMN",
+        help="Results of one value of this column are alike (voter, group): uncertainty by clusters of them.",
+    ),
+]
 MOST = 100_000_000
 """Replicates, draws or steps beyond which a number is rather a slip: no machine has the memory to keep them."""
 

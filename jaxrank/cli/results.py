@@ -10,6 +10,7 @@ import numpy as np
 import jaxrank as jr
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
+from jaxrank.data.clusters import clustering
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.results.bars import Bars
 from jaxrank.results.headline import headline
@@ -37,9 +38,9 @@ def result_table(result: Any, level: float, rule: Any = "competition", include_p
         frame["rank"] = frame["rank"].astype(object).mask(partial[order], None)
         frame["questions"] = result.data.n_seen[order]
         frame = frame.iloc[np.argsort(partial[order], kind="stable")].reset_index(drop=True)
-    described, bars = "", Bars("score")
+    described, bars = "", Bars(result.column)
     if "lower" in frame:
-        described, bars = f", {100 * level:g} % intervals", Bars("score", "lower", "upper")
+        described, bars = f", {100 * level:g} % intervals", Bars(result.column, "lower", "upper")
     return Table.of(frame, f"{result.method}{described}", bars, result._record())
 
 
@@ -49,6 +50,16 @@ def say_headline(ranked: Any, level: float, include_partial: bool = True) -> Non
         said = headline(ranked, level)
         if said:
             say(said)
+
+
+def by_clusters(result: Any, column: str) -> Any:
+    """The result with intervals by clusters of a column; says what a reader should know of these."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jr.JaxrankWarning)
+        clustered = result.clustered(column)
+    if note := clustering(result.data, column).note:
+        say(f"note: {note}")
+    return clustered
 
 
 def rankable(data: Any, include_partial: bool) -> Any:
@@ -64,6 +75,8 @@ def say_notes(result: Any, level: float, include_partial: bool = False) -> None:
     if it has none."""
     if result.has_interval:
         say(f"{result.method}: intervals {result.interval(level).words}")
+    if result.direction:
+        say(result.direction)
     for note in result.notes[len(result.data.notes) :]:
         say(f"note: {note}")
     if result.data.partial.any() and not include_partial:

@@ -19,6 +19,11 @@ _COLUMNS = "model|question|trial|score|answer|weight|group|a|b|winner|a_score|b_
 _READ = "array|scorer|metric|filter|rescore|questions|n"
 IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
+    (
+        r"\bjaxrank\.bootstrap\(data, '(\w+)', scheme=jaxrank\.clusters\('([^']+)'\)\)",
+        r"`jaxrank bootstrap FILE -m \1 --cluster \2`",
+    ),
+    (r"\bjaxrank\.clusters\(\"(\w+)\"\)", r"--cluster \1"),
     (r"\bjaxrank\.bootstrap\(data, '(\w+)'\)(?:\.interval\(\))?", r"`jaxrank bootstrap FILE -m \1`"),
     (r"\bjaxrank\.(bootstrap|posterior)\b(?!\()", r"`jaxrank \1`"),
     (rf"\b({_COLUMNS})=\.\.\.", lambda m: f"--{m[1].replace('_', '-')}-column ..."),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jaxrank.data.columns import WEIGHT
 from jaxrank.data.kind import Counted, frozen, joined_notes, union
 from jaxrank.data.names import as_notes, check_names, listed, name_list, places
 from jaxrank.errors import DataError, OptionError
@@ -29,8 +30,9 @@ class Comparisons(Counted):
     ``outcome`` is 1 where a won, 0 where b won, 0.5 for a tie, or the words "a", "b", "tie" (also "model_a",
     "left", ...); ``count`` repeats a row (a positive number, 1 by default). ``columns`` is what else is known of each
     battle, a list of E values a name: numbers (NaN where absent), or texts (None where absent). Usual names are
-    "question", "voter", "category", "time", "weight", "grade" (-C..C, above 0 where a was better) and pairs such as
-    "length_a", "length_b".
+    "question", "voter", "category", "time", "grade" (-C..C, above 0 where a was better) and pairs such as "length_a",
+    "length_b". "weight" (0 or more) is what a battle counts in estimates: 2 as two of them, though it was one battle
+    and is drawn as one; ratings of a stream refuse weights other than 1.
 
     **a, b**: int32 (E,) indices into ``models``. **outcome**: int8 (E,), 0 a won, 1 b won, 2 tie.
     **count**: float64 (E,).  **columns**: arrays (E,) by name, float64 or objects.
@@ -129,8 +131,12 @@ class Comparisons(Counted):
     def units(self) -> Mapping[str, float]:
         return {"battle": float(self.count.sum())}
 
+    @property
+    def weight(self) -> np.ndarray:
+        return self.columns[WEIGHT] if WEIGHT in self.columns else np.ones(len(self.count))
+
     def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.a, self.b, self.outcome, self.count
+        return self.a, self.b, self.outcome, self.count, self.weight
 
     def events(self) -> np.ndarray:
         """int8 (E, L): 1 for the winner, 0 for the loser, 1 for both of a tie, -1 for models that took no part."""
@@ -141,19 +147,31 @@ class Comparisons(Counted):
         return outcomes
 
     def choices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The battles as events (E, L), which event, and of which battle: one of each."""
-        rows = np.arange(len(self.a))
-        return self.events(), rows, rows
+        """The distinct battles as events (S, L), which event, and of which battle: one of each."""
+        kinds, index = self._kinds()
+        return self._made(*kinds[:3], kinds[3], self.models, ()).events(), index, np.arange(len(self.a))
 
-    def distinct(self) -> Comparisons:
-        """Equal battles merged: winner first, ties with the smaller index first; counts are added, and ``columns``,
-        in which they may differ, are left out."""
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct a, b, outcome and weight (4, S), winner first, of ties the smaller index; and which each row
+        is."""
         swap = (self.outcome == B_WINS) | ((self.outcome == TIE) & (self.a > self.b))
         a, b = np.where(swap, self.b, self.a), np.where(swap, self.a, self.b)
         outcome = np.where(self.outcome == TIE, TIE, A_WINS)
-        kinds, index = np.unique(np.stack([a, b, outcome], axis=1), axis=0, return_inverse=True)
-        count = np.bincount(index.reshape(-1), self.count, minlength=len(kinds))
-        return self._made(*kinds.T, count, self.models, self.notes)
+        n, weights, which = len(self.models), np.ones(1), 0
+        if WEIGHT in self.columns:
+            weights, which = np.unique(self.weight, return_inverse=True)
+        code = ((a.astype(np.int64) * n + b) * 3 + outcome) * len(weights) + which
+        kinds, index = np.unique(code, return_inverse=True)
+        pair = kinds // len(weights)
+        return np.stack([pair // 3 // n, pair // 3 % n, pair % 3, weights[kinds % len(weights)]]), index.reshape(-1)
+
+    def distinct(self) -> Comparisons:
+        """Equal battles of equal weight merged: winner first, ties with the smaller index first; counts are added, and
+        other ``columns``, in which they may differ, are left out."""
+        kinds, index = self._kinds()
+        count = np.bincount(index, self.count, minlength=kinds.shape[1])
+        columns = {WEIGHT: kinds[3]} if WEIGHT in self.columns else {}
+        return self._made(*kinds[:3], count, self.models, self.notes, columns)
 
     def select(self, models: Any = None, battles: Any = None) -> Comparisons:
         """The battles among the given models, of the rows given; a note says how many others were left out.
@@ -215,19 +233,19 @@ class Comparisons(Counted):
 
     @property
     def wins(self) -> np.ndarray:
-        """float64 (L, L): ``wins[i, j]`` = times i beat j."""
-        out = np.zeros((len(self.models),) * 2)
+        """float64 (L, L): ``wins[i, j]`` = times i beat j, weighted."""
+        out, total = np.zeros((len(self.models),) * 2), self.count * self.weight
         for code, (x, y) in ((A_WINS, (self.a, self.b)), (B_WINS, (self.b, self.a))):
             rows = self.outcome == code
-            np.add.at(out, (x[rows], y[rows]), self.count[rows])
+            np.add.at(out, (x[rows], y[rows]), total[rows])
         return out
 
     @property
     def ties(self) -> np.ndarray:
-        """float64 (L, L), symmetric: times i and j tied."""
-        out = np.zeros((len(self.models),) * 2)
+        """float64 (L, L), symmetric: times i and j tied, weighted."""
+        out, total = np.zeros((len(self.models),) * 2), self.count * self.weight
         rows = self.outcome == TIE
-        np.add.at(out, (self.a[rows], self.b[rows]), self.count[rows])
+        np.add.at(out, (self.a[rows], self.b[rows]), total[rows])
         return out + out.T
 
     def __repr__(self) -> str:
@@ -309,13 +327,21 @@ def _columns(columns: Any, size: int) -> dict[str, np.ndarray]:
             out[name] = values.astype(object)
             if (absent := np.array(out[name] != out[name], bool)).any():
                 out[name][absent] = None
+    if WEIGHT in out:
+        weight = out[WEIGHT]
+        bad = ~(np.isfinite(weight) & (weight >= 0)) if weight.dtype.kind == "f" else np.ones(size, bool)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise DataError(f"row {row}: weight {weight[row]!r} is no number of 0 or more ({int(bad.sum())} such rows)")
     return out
 
 
 def _filled(part: Comparisons, name: str, *parts: Comparisons) -> np.ndarray:
-    """A column of one part; where it has none, absent values of the kind that the other has."""
+    """A column of one part; where it has none, absent values of the kind that the other has, and weights of 1."""
     if name in part.columns:
         return part.columns[name]
+    if name == WEIGHT:
+        return part.weight
     numbers = all(p.columns[name].dtype.kind == "f" for p in parts if name in p.columns)
     return np.full(len(part.a), np.nan) if numbers else np.full(len(part.a), None, object)
 

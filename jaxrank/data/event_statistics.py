@@ -113,26 +113,28 @@ class UnitRows(eqx.Module):
     """Events of battles or ordered lists: the unit that is drawn is a battle or a list, row of the data.
 
     **outcomes**: distinct events (S, L).  **event**, **unit**: which event (P,) is of which unit (P,).  **count**: how
-    often each unit was given (E,).  **most_tied**: the most models that are chosen in one event, at least 1.
+    often each unit was given (E,).  **weight**: what each counts (E,).  **most_tied**: the most models that are chosen
+    in one event, at least 1.
     """
 
     outcomes: Int[Array, "events models"]
     event: Int[Array, " places"]
     unit: Int[Array, " places"]
     count: Float[Array, " units"]
+    weight: Float[Array, " units"]
     most_tied: int = eqx.field(static=True)
 
     @classmethod
     def of(cls, data: Counted) -> UnitRows:
         outcomes, event, unit = data.choices()
         most_tied = max(int((outcomes == 1).sum(axis=1).max(initial=0)), 1)
-        rows = (put(outcomes, jnp.int32), put(event, jnp.int32), put(unit, jnp.int32), put(data.count, real()))
-        return cls(*rows, most_tied)
+        rows = (put(outcomes, jnp.int32), put(event, jnp.int32), put(unit, jnp.int32))
+        return cls(*rows, put(data.count, real()), put(data.weight, real()), most_tied)
 
     def merged(self, weights: Weights) -> Float[Array, " events"]:
         """Weight of every event where ``weights.trials`` (E,) says how often each unit was drawn; None: as given."""
         drawn = self.count if weights.trials is None else weights.trials
-        return _merged(drawn, self.unit, self.event, self.outcomes.shape[0])
+        return _merged(drawn * self.weight, self.unit, self.event, self.outcomes.shape[0])
 
 
 @partial(jax.jit, static_argnames="n")
@@ -162,6 +164,11 @@ class Sequence(eqx.Module):
             if data.kind == "real":
                 return cls.gather(put(tensor, jnp.int32), cls(jnp.zeros((0, 0, 0), jnp.int32), True))
             return cls.gather(put(tensor, jnp.int8), None)
+        if not np.all(counted(data).weight == 1):
+            raise UnsupportedDataError(
+                f"rating systems read {data.content} one by one and have no weights; use a method that reads pairs, or "
+                'leave the column "weight" out'
+            )
         if not np.all(counted(data).count == 1):
             raise UnsupportedDataError(
                 f"rating systems read {data.content} in the order given; these have counts other than 1, so their "

@@ -103,6 +103,11 @@ class Data(abc.ABC):
         return ""
 
     @property
+    def scales(self) -> str:
+        """In words, which questions have scores on a much larger scale than others; empty where none has."""
+        return ""
+
+    @property
     def coverage(self) -> np.ndarray:
         """float (L,): share of the questions on which a model has results; ones where there are no questions."""
         return np.ones(len(self.models))
@@ -158,6 +163,11 @@ class Counted(Data):
     """
 
     count: np.ndarray
+
+    @property
+    def weight(self) -> np.ndarray:
+        """float64 (E,): what each row counts in an estimate, a constant of the design; ones where none is given."""
+        return np.ones(len(self.count))
 
     @property
     def questions(self) -> tuple[str, ...]:

@@ -226,7 +226,8 @@ class Pairs(eqx.Module):
             tie = put(data.outcome == TIE, bool)
             swap = data.outcome == 1
             a, b = np.where(swap, data.b, data.a), np.where(swap, data.a, data.b)
-            return BattleRows(put(a, jnp.int32), put(b, jnp.int32), tie, put(data.count, real()), len(data.models))
+            sides = put(a, jnp.int32), put(b, jnp.int32)
+            return BattleRows(*sides, tie, put(data.count, real()), put(data.weight, real()), len(data.models))
         if isinstance(data, Rankings):
             wins, ties, unit = *data.pairs(), "trial"
         elif pairing == "all":
@@ -301,18 +302,20 @@ class PairRows(eqx.Module):
 class BattleRows(eqx.Module):
     """Battles one by one: adding them up takes less than a product with (L, L) for each.
 
-    **first** (E,) beat **second** (E,), or they tied where **tie**. **count**: how often each was fought.
+    **first** (E,) beat **second** (E,), or they tied where **tie**. **count**: how often each was fought. **weight**:
+    what each counts.
     """
 
     first: Int[Array, " battles"]
     second: Int[Array, " battles"]
     tie: Bool[Array, " battles"]
     count: Float[Array, " battles"]
+    weight: Float[Array, " battles"]
     n_models: int = eqx.field(static=True)
 
     def totals(self, weights: Weights) -> Pairs:
         """``weights.trials`` (E,): how often each battle was drawn; None: as often as it was fought."""
-        count = self.count if weights.trials is None else weights.trials
+        count = self.weight * (self.count if weights.trials is None else weights.trials)
         zero = jnp.zeros((self.n_models,) * 2, count.dtype)
         wins = zero.at[self.first, self.second].add(jnp.where(self.tie, 0, count))
         ties = zero.at[self.first, self.second].add(jnp.where(self.tie, count, 0))

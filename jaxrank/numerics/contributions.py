@@ -17,6 +17,7 @@ _DRAWS, _LEAST_DRAWS = 2000, 400
 _WORK = 2e10  # multiplications in all draws of all pairs, before draws are saved
 _SAME = 1e-5  # contributions that differ by less, relative to the larger error, differ by rounding alone
 _LEAST_LEFT = 0.01  # of the information, without the cluster that holds the most
+_FEW_CLUSTERS = 10  # so many equal differences of two equal models come up in one of 2^9 data sets
 _FLOOR = 0.25  # of a pair's variance: a draw that lost all that tells two models apart is no proof of anything
 
 
@@ -58,6 +59,13 @@ class Contributions:
         return self.values.T @ self.values
 
     @property
+    def sandwich(self) -> np.ndarray:
+        """Covariance of the scores (L, L) as a sandwich is usually given, corrected by G / (G - 1) alone: less than
+        `covariance` where few clusters hold most of the information."""
+        plain = self.values / _growth(self.n_seen, self.shares)
+        return contributions(plain, self.seen).covariance
+
+    @property
     def errors(self) -> np.ndarray:
         """Standard error of each score, (L,)."""
         return np.sqrt((self.values**2).sum(axis=0))
@@ -71,6 +79,12 @@ class Contributions:
             error = np.sqrt(((self.values[:, i, None] - self.values) ** 2).sum(axis=0))
             out[i] = np.where(error <= _SAME * np.fmax(errors[i], errors), 0, error)
         return out
+
+    def told(self, gap: np.ndarray) -> np.ndarray:
+        """Standard errors (L, L) of the differences ``gap``; NaN where fewer than ten clusters all tell two models
+        apart by the same."""
+        too_few = (self.spread == 0) & (gap != 0) & (self.n_clusters < _FEW_CLUSTERS)
+        return np.where(too_few, np.nan, self.spread)
 
     def student(self, level: float) -> float:
         """The two-sided quantile of Student's t at one less than the number of clusters."""

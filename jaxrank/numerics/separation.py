@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxrank.numerics.interval import check_level
 
+_DRAWS, _FEW = 4096, 300  # of normal scores, for up to so many models; a quarter of them for more
 _MANY = 1000  # degrees of freedom from which the error of a variance does not matter
 DRAWN = "equal tails of posterior draws"  # the kind of intervals from draws
 
@@ -144,3 +145,14 @@ def largest_deviations(values: np.ndarray, point: np.ndarray, spread: np.ndarray
     for i in range(values.shape[1]):
         largest = np.maximum(largest, (np.abs(off[:, i, None] - off) / scale[i]).max(axis=1))
     return largest
+
+
+def normal_reach(covariance: np.ndarray, spread: np.ndarray, level: float) -> float:
+    """How many standard errors ``spread`` (L, L) all differences of normal scores of this ``covariance`` (L, L) keep
+    within at once; always the same draws."""
+    known = np.isfinite(np.diag(covariance))
+    values, vectors = np.linalg.eigh(np.nan_to_num(covariance[np.ix_(known, known)]))  # nothing joins two groups
+    n_draws = _DRAWS if known.sum() <= _FEW else _DRAWS // 4
+    noise = np.random.default_rng(0).standard_normal((n_draws, len(values)))
+    draws = noise * np.sqrt(np.maximum(values, 0)) @ vectors.T
+    return float(np.quantile(largest_deviations(draws, np.zeros(len(values)), spread[np.ix_(known, known)]), level))

@@ -1,4 +1,5 @@
-"""What each question adds to the error of every score of a fit, for the methods where that is known in closed form."""
+"""What each question, or cluster, adds to the error of every score of a fit, for the methods where that is known in
+closed form."""
 
 from __future__ import annotations
 
@@ -10,17 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from jaxrank.data.clusters import clustering
 from jaxrank.data.kind import Data
 from jaxrank.data.statistics import Counts
-from jaxrank.models.covariance import question_deviations
+from jaxrank.models.covariance import battle_deviations, question_deviations
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import MeanOfCells, MeanOfQuestions, Ranker
 from jaxrank.numerics.contributions import Contributions, contributions
 
 
-def has_contributions(ranker: Ranker, data: Data) -> bool:
-    """Whether the method and the data are of a kind that `of_questions` knows."""
+def has_contributions(ranker: Ranker, data: Data, cluster: str | None = None) -> bool:
+    """Whether the method and the data are of a kind that `of_questions` knows, or `of_clusters` where a column is
+    given."""
+    if cluster is not None and not data.questions:
+        return isinstance(ranker, PairedModel) and data.form == "comparisons"
     known = isinstance(ranker, PairedModel | MeanOfQuestions) or (isinstance(ranker, MeanOfCells) and ranker.of_cells)
     return len(data.questions) > 1 and known
 
@@ -52,6 +57,18 @@ def of_questions(ranker: Ranker, stat: Any, fit: Fit, data: Data) -> Contributio
     weights = weights / weights.sum(axis=0)
     values = np.where(seen, values, 0)
     return contributions(weights * (values - (weights * values).sum(axis=0)), seen)
+
+
+def of_clusters(ranker: Ranker, stat: Any, fit: Fit, data: Data, column: str) -> Contributions | None:
+    """Contributions (G, L) of the clusters that a column makes of questions or battles; None as in `of_questions`."""
+    if data.questions:
+        single = of_questions(ranker, stat, fit, data)
+        return None if single is None else single.grouped(clustering(data, column).index)
+    if not has_contributions(ranker, data, column) or not np.isfinite(np.asarray(fit.scores)).all():
+        return None
+    assert isinstance(ranker, PairedModel)
+    moved, shares = battle_deviations(ranker, stat, fit, data, clustering(data, column))
+    return contributions(moved, shares=shares) if np.isfinite(moved).all() else None
 
 
 @eqx.filter_jit

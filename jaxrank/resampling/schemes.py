@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from jaxrank.data.kind import Data
 from jaxrank.data.weights import Weights
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_count
@@ -84,6 +85,10 @@ class Scheme(abc.ABC):
     def order(self, draw: Array) -> Array | None:
         """Which question of the data stands in each place of the gathered outcomes; None where each is its own."""
         return None
+
+    def bound(self, data: Data) -> Scheme:
+        """The scheme for these data, where it must know more of them than their shape."""
+        return self
 
     def sample(self, shape: Shape) -> Sample | None:
         """The sample that it draws again; None where it draws none, so that replicates tell no standard error."""

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.data.ballots import Ballots
+from jaxrank.data.clusters import clustering
 from jaxrank.data.device import put
 from jaxrank.data.kind import Counted, Data
 from jaxrank.data.moments import MomentCodes, Moments, SampleCodes, Samples
@@ -22,6 +23,7 @@ from jaxrank.data.weights import Weights, unit_of
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.ranker import Ranker, statistic_of
 from jaxrank.resampling import draws
+from jaxrank.resampling.clusters import Clusters
 from jaxrank.resampling.schemes import Bayesian, Independent, Models, Scheme, Subsample, Trials
 from jaxrank.resampling.uneven import DRAWS_TRIALS, WithinCells, is_uneven
 
@@ -173,6 +175,29 @@ class UnitSource(Source):
         return (stat if members is None else stat.restricted(members)), members
 
 
+class ClusterSource(Source):
+    """Replicates of battles by clusters of them: every row with the weights of its clusters.
+
+    **index**: which cluster every row is of (E,), by column of the scheme.  **count**: how often each row was fought.
+    """
+
+    scheme: Clusters = eqx.field(static=True)
+    statistic: type = eqx.field(static=True)
+    index: tuple[Int[Array, " battles"], ...]
+    count: Float[Array, " battles"]
+    rows: Any
+
+    @property
+    def lane_bytes(self):
+        return 2 * self.count.size * self.count.dtype.itemsize
+
+    def __call__(self, key, replicate, payload):
+        dtype = self.count.dtype
+        draw = self.scheme.draw(key, replicate, (0, 0, 0), dtype)
+        weight = self.count * self.scheme.weights_of(draw, self.index, dtype)
+        return self.statistic.reduce(self.rows, Weights(trials=weight)), None
+
+
 class UnitStream(Source):
     """Battles or ordered lists drawn one after the other, so that the first n of them are a replicate too.
 
@@ -228,7 +253,7 @@ def make_source(
             whole = Counts.of(data)
             scales = {"levels": whole.levels, "questions": whole.questions, "groups": whole.groups}
             return CellSource(scheme=scheme, statistic=statistic, counts=data.counts, **scales)
-        if scheme.name not in ("questions", "models") and getattr(scheme, "unit", None) != "questions":
+        if scheme.name not in ("questions", "models", "clusters") and scheme.unit != "questions":
             raise UnsupportedDataError(
                 f"scheme {scheme} draws trials by their index, but these results are counts only: which succeeded "
                 'is unknown; use scheme="independent" or "questions"'
@@ -269,7 +294,7 @@ def _trials(data: Responses, statistic: Any, scheme: Scheme, pairing: str) -> So
 
 def _would_be_huge(data: Responses, statistic: type, scheme: Scheme, pairing: str, unit: str) -> bool:
     """Whether pairs of every unit take more room than the product with them saves time; then outcomes are gathered."""
-    if statistic is not Pairs or pairing == "all" or scheme.fractional or data.outcomes is None:
+    if statistic is not Pairs or pairing == "all" or not scheme.ordered or data.outcomes is None:
         return False
     n_models, n_questions, n_trials = data.shape
     units = {"question": n_questions, "trial": n_trials, "cell": n_questions * n_trials}[unit]
@@ -292,10 +317,14 @@ def _by_counts(statistic: Any, pairing: str) -> bool:
 
 def _units(data: Counted, statistic: Any, scheme: Scheme) -> Source:
     unit = data.unit
+    if isinstance(scheme, Clusters):
+        index = tuple(put(clustering(data, column).index, jnp.int32) for column in scheme.columns)
+        count = put(data.count, jnp.zeros(()).dtype)
+        return ClusterSource(scheme=scheme, statistic=statistic, index=index, count=count, rows=statistic.rows(data))
     if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
         raise OptionError(
             f"{data.content} have no questions, so scheme {scheme} does not fit; "
-            f'"trials" draws {unit}s with replacement'
+            f'"trials" draws {unit}s with replacement, jaxrank.clusters("voter") all those of a voter together'
         )
     total = data.units[unit]
     if not data.whole and not isinstance(scheme, Bayesian | Models):

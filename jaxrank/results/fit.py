@@ -32,10 +32,11 @@ from jaxrank.numerics.interval import Interval, check_level, normal_quantile
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.proportion import Ends, of_shares
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
-from jaxrank.numerics.separation import Superiority, largest_deviations, normal_superiority
+from jaxrank.numerics.separation import Superiority, normal_reach, normal_superiority
 from jaxrank.numerics.status import Status
-from jaxrank.resampling.contributions import has_contributions, of_questions
+from jaxrank.resampling.contributions import has_contributions
 from jaxrank.results import storage
+from jaxrank.results.errors_by_unit import ErrorsByUnit
 from jaxrank.results.returned import RankedModels
 
 if TYPE_CHECKING:
@@ -46,21 +47,17 @@ UNITS = ("questions", "trials")
 WILSON = "Wilson, effective number of trials"
 STUDENT = "Student's t"
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
-
-
-_DRAWS, _FEW = 4096, 300  # of normal scores, for up to so many models; a quarter of them for more
 _OF = {True: "all pairs at once", False: "of differences"}
-_FEW_QUESTIONS = 10  # so many equal differences of two equal models come up in one of 2^9 data sets
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(RankedModels):
+class Result(RankedModels, ErrorsByUnit):
     """A ranking of L models by one method.
 
     **scores** (L,) higher is better; **ranks** int (L,), 1 is best, ties share a rank; **order** (L,) indices best
     first;
     **status** a `Status`, whose ``str`` is a sentence; **params** what else the method estimates, by name;
-    **seed** as given, of methods that draw random numbers.
+    **seed** as given, of methods that draw random numbers; **cluster** the column by which errors are (`clustered`).
     """
 
     fit: Fit
@@ -69,6 +66,7 @@ class Result(RankedModels):
     data: Data
     stat: Any
     seed: Seed | None = None
+    cluster: str | None = None
 
     @property
     def scores(self) -> np.ndarray:
@@ -105,6 +103,10 @@ class Result(RankedModels):
         return self.data.models
 
     @property
+    def column(self) -> str:
+        return self.ranker.column
+
+    @property
     def coverage(self) -> np.ndarray:
         """Share of the questions on which each model has results, (L,); ones for battles."""
         return self.data.coverage
@@ -113,7 +115,7 @@ class Result(RankedModels):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: how the data were read, gaps, and how the fit ended."""
         notes = list(self.data.notes)
-        notes += filter(None, (coverage_note(self.data, self.ranker), self.unread))
+        notes += [*reading_notes(self.data, self.ranker), *filter(None, (self.unread,))]
         if self.status != Status.CONVERGED:
             notes.append(self.explain())
         return tuple(notes)
@@ -134,13 +136,6 @@ class Result(RankedModels):
         with self.precision():
             detail = self.ranker.explain(self.stat, self.fit, self.models, self.data.questions)
         return f"{sentence}: {detail}" if detail else sentence
-
-    @cached_property
-    def contributions(self) -> Contributions | None:
-        """What each question adds to the error of every score, for means over questions and paired comparison models
-        of trials; None for other methods and data."""
-        with self.precision():
-            return of_questions(self.ranker, self.stat, self.fit, self.data)
 
     @cached_property
     def standard_errors(self) -> np.ndarray:
@@ -174,7 +169,7 @@ class Result(RankedModels):
     def has_interval(self) -> bool:
         """Whether the method has standard errors, and its scores are the centres of their intervals."""
         own = isinstance(self.ranker, HasStandardErrors) and not (self.ranker.independent and self.data.questions)
-        return not self._by_quantile and (own or has_contributions(self.ranker, self.data))
+        return not self._by_quantile and (own or has_contributions(self.ranker, self.data, self.cluster))
 
     @property
     def _by_quantile(self) -> bool:
@@ -182,7 +177,7 @@ class Result(RankedModels):
 
     @property
     def _credible(self) -> bool:
-        return isinstance(self.ranker, HasStandardErrors) and self.ranker.credible
+        return self.cluster is None and isinstance(self.ranker, HasStandardErrors) and self.ranker.credible
 
     def interval(self, level: float = 0.95, *, unit: str | None = None) -> Interval:
         """Interval of each score, (L,).
@@ -200,17 +195,17 @@ class Result(RankedModels):
         check_level(level)
         if unit is not None:
             check_choice("unit", unit, UNITS)
-        if isinstance(self.ranker, HasInterval):
+        if isinstance(self.ranker, HasInterval) and self.cluster is None:
             unit = self._unit(unit)
             with self.precision():
                 ends = self.ranker.interval(self.stat, self.fit, level, unit)
             graded = self.data.n_categories > 2
             return Interval(*ends, level, STUDENT if graded else WILSON, unit)
-        own = "trials" if self._credible else "questions" if self.contributions is not None else None
+        own = "trials" if self._credible else self._sampled if self.contributions is not None else None
         if unit is not None and unit != own:
             self._refuse(unit, own)
-        if own == "questions" and self.contributions is not None:
-            return self.interval_by(self.contributions, own, level)
+        if own == self._sampled and self.contributions is not None:
+            return self.interval_by(self.contributions, self._sampled, level)
         reach = normal_quantile(level) * self.standard_errors
         return Interval(*self.within((self.scores - reach, self.scores + reach)), level, "normal", own)
 
@@ -281,27 +276,16 @@ class Result(RankedModels):
         check_level(level)
         check_flag("simultaneous", simultaneous)
         if self.contributions is not None:
-            return self.differences_by(self.contributions, "questions", level, simultaneous=simultaneous)
+            return self.differences_by(self.contributions, self._sampled, level, simultaneous=simultaneous)
         gap, spread = self.differences()
-        quantile = self._simultaneous_reach(level) if simultaneous else normal_quantile(level)
+        quantile = normal_reach(self._covariance, spread, level) if simultaneous else normal_quantile(level)
         return Interval(gap - quantile * spread, gap + quantile * spread, level, f"normal, {_OF[simultaneous]}")
 
     def differences_by(self, several: Contributions, unit: str, level: float, *, simultaneous: bool) -> Interval:
         """`difference_intervals` from what each ``unit`` adds to the errors."""
         gap = self.scores[:, None] - self.scores[None, :]
-        reach = (several.reach(level) if simultaneous else several.student(level)) * _told(gap, several)
+        reach = (several.reach(level) if simultaneous else several.student(level)) * several.told(gap)
         return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {_OF[simultaneous]}", unit)
-
-    def _simultaneous_reach(self, level: float) -> float:
-        """How many standard errors all differences of normal scores keep within at once."""
-        known = np.isfinite(np.diag(self._covariance))
-        covariance = np.nan_to_num(self._covariance[np.ix_(known, known)])  # nothing joins two groups of models
-        values, vectors = np.linalg.eigh(covariance)
-        n_draws = _DRAWS if known.sum() <= _FEW else _DRAWS // 4
-        noise = np.random.default_rng(0).standard_normal((n_draws, len(values)))
-        draws = noise * np.sqrt(np.maximum(values, 0)) @ vectors.T
-        spread = self.differences()[1][np.ix_(known, known)]
-        return float(np.quantile(largest_deviations(draws, np.zeros(len(values)), spread), level))
 
     def superiority(self) -> Superiority:
         """For each pair the probability that one is above the other, normal with the standard errors of
@@ -314,7 +298,7 @@ class Result(RankedModels):
         with fewer than two questions, and where fewer than ten questions all tell two models apart by the same."""
         gap = self.scores[:, None] - self.scores[None, :]
         if self.contributions is not None:
-            return gap, _told(gap, self.contributions)
+            return gap, self.contributions.told(gap)
         variance = np.diag(self._covariance)
         square = variance[:, None] + variance[None, :] - 2 * self._covariance
         np.fill_diagonal(square, 0)
@@ -327,19 +311,31 @@ class Result(RankedModels):
             return self.covariance().astype(np.float64)
         return np.diag(self.standard_errors.astype(np.float64) ** 2)
 
-    def covariance(self, kind: str | None = None) -> np.ndarray:
+    def covariance(self, kind: str | None = None, *, cluster: str | None = None) -> np.ndarray:
         """Covariance (L, L) of the scores: "sandwich" (clustered by question, which holds when trials of one question
         are more alike than the model says) or "information" (inverse observed information). By default the sandwich
-        where the data have questions and the method knows what each adds."""
+        where the data have questions and the method knows what each adds.
+
+        ``cluster``: the sandwich by the clusters of this column, corrected by G / (G - 1) alone as it is usually given;
+        the errors of `clustered` allow for clusters of unequal size too.
+        """
         if kind is not None:
             check_choice("kind", kind, COVARIANCES)
+        if cluster is not None:
+            found = None if kind == "information" else self.clustered(cluster).contributions
+            if found is None:
+                raise OptionError(f'cluster={cluster!r} is for covariance("sandwich") of finite scores')
+            return found.sandwich
         if kind != "information" and self.contributions is not None:
             return self.contributions.covariance
         if kind != "sandwich" and isinstance(self.ranker, HasCovariance):
             with self.precision():
                 return np.asarray(_covariance(self.ranker, self.stat, self.fit))
         if kind == "sandwich" and not self.data.questions:
-            raise UnsupportedDataError(f'covariance("sandwich") clusters by question; {self.data.content} have none')
+            remedy = 'name the column that has the clusters, as cluster="voter"'
+            raise UnsupportedDataError(
+                f'covariance("sandwich") clusters by question, and {self.data.content} have none; {remedy}'
+            )
         said = f"{kind} covariance" if kind else "covariance"
         raise UnsupportedDataError(f"{self.method} has no analytic {said}; use jaxrank.bootstrap")
 
@@ -356,7 +352,8 @@ class Result(RankedModels):
 
     def _foot(self, level: float = 0.95) -> list[str]:
         interval = [f"interval: {self.interval(level).words}"] if self.has_interval else []
-        return [*interval, f"status: {self.status}", *(f"note: {n}" for n in self.notes)]
+        told = [self.direction] if self.direction else []
+        return [*interval, *told, f"status: {self.status}", *(f"note: {n}" for n in self.notes)]
 
     def _record(self) -> dict[str, Any]:
         return storage.record_of(self.method, self.ranker, self.seed, self.status)
@@ -370,16 +367,13 @@ class Result(RankedModels):
         return f"Result({self.method}, {len(self.models)} models, best: {top}; {self.status})"
 
 
-def _told(gap: np.ndarray, several: Contributions) -> np.ndarray:
-    """Standard errors (L, L) of the differences ``gap``; NaN where fewer than ten clusters all tell two models apart by
-    the same."""
-    too_few = (several.spread == 0) & (gap != 0) & (several.n_clusters < _FEW_QUESTIONS)
-    return np.where(too_few, np.nan, several.spread)
-
-
-def coverage_note(data: Data, ranker: Ranker) -> str:
-    """A sentence where models were not tried on the same questions, with what the method makes of it; else empty."""
-    return f"{data.gaps}; {ranker.gaps}" if ranker.statistic in (Counts, Ballots) and data.gaps else ""
+def reading_notes(data: Data, ranker: Ranker) -> list[str]:
+    """A sentence where models were not tried on the same questions, and one where the scores of some questions are on
+    another scale, with what the method makes of it."""
+    gaps = f"{data.gaps}; {ranker.gaps}" if ranker.statistic in (Counts, Ballots) and data.gaps else ""
+    remedy = "normalized_mean and mean_rank give every question the same say"
+    scales = f"{data.scales}; the former rule the mean: {remedy}" if ranker.adds_scores and data.scales else ""
+    return [said for said in (gaps, scales) if said]
 
 
 @eqx.filter_jit

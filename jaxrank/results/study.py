@@ -16,8 +16,8 @@ from jaxrank.numerics.interval import Interval, check_level, normal_quantile, wi
 from jaxrank.numerics.proportion import student
 from jaxrank.numerics.separation import Superiority, rank_ends, shares_above
 from jaxrank.numerics.status import Status
-from jaxrank.resampling.clusters import Clusters, clusters_of
-from jaxrank.resampling.schemes import Sample, as_scheme
+from jaxrank.resampling.clusters import Clusters
+from jaxrank.resampling.schemes import Sample, Scheme, as_scheme
 from jaxrank.resampling.tally import Tally
 from jaxrank.results import storage
 from jaxrank.results.fit import Result
@@ -35,7 +35,7 @@ class Study(RankedModels):
     """What counts over the replicates of one method tell; nothing of this needs the replicates themselves.
 
     **estimate**: the fit of the whole data; **scores** and **ranks** (L,) are its own, whatever the replicates.
-    **unit**: what was drawn again: "trials", "questions", "clusters" (of questions), "battles", "orders".
+    **unit**: what was drawn again: "trials", "questions", "clusters" (of questions or battles), "battles", "orders".
     Replicates in which some model has no rank (a score that does not exist) are left out of everything about ranks;
     ``status_counts`` says how many there are and why.
     """
@@ -65,6 +65,10 @@ class Study(RankedModels):
     def ranks(self) -> np.ndarray:
         """Ranks of the whole data, int (L,)."""
         return self.estimate.ranks
+
+    @property
+    def column(self) -> str:
+        return self.estimate.column
 
     def status_counts(self) -> dict[Status, int]:
         """How the replicates ended: the number of each `Status` that occurred (``str`` of a status is a sentence)."""
@@ -140,19 +144,17 @@ class Study(RankedModels):
         return Interval(*ends, level, kind, self.unit, n, self.n_replicates - n)
 
     @cached_property
-    def _clusters(self) -> Clusters | None:
-        return clusters_of(self.scheme, self.estimate.data) if self.unit == "clusters" else None
+    def _scheme(self) -> Scheme | None:
+        """How replicates were drawn; None for a scheme of the user's own."""
+        try:
+            return as_scheme(self.scheme).bound(self.estimate.data)
+        except OptionError:
+            return None
 
-    @cached_property
+    @property
     def _sample(self) -> Sample | None:
         """The sample that was drawn again."""
-        if self._clusters is not None:
-            return self._clusters.sample(self.estimate.data.shape)
-        try:
-            scheme = as_scheme(self.scheme)
-        except OptionError:  # a scheme of the user's own
-            return None
-        return scheme.sample(self.estimate.data.shape)
+        return None if self._scheme is None else self._scheme.sample(self.estimate.data.shape)
 
     def _wider(self, level: float) -> float:
         """By how much deviations of replicates must grow to be those of an interval: the variance that a draw of few
@@ -167,13 +169,11 @@ class Study(RankedModels):
 
     @cached_property
     def _by_unit(self) -> Contributions | None:
-        """What each question, or each cluster of them, adds to the errors of the estimate, where these were drawn."""
+        """What each question, or each cluster, adds to the errors of the estimate, where these were drawn."""
         if self.unit == "questions":
             return self.estimate.contributions
-        index = self._clusters.index if self._clusters else ()
-        if len(index) != 1 or self.estimate.contributions is None:
-            return None
-        return self.estimate.contributions.grouped(np.array(index[0]))
+        columns = self._scheme.columns if isinstance(self._scheme, Clusters) else ()
+        return self.estimate.by_cluster(*columns) if len(columns) == 1 else None
 
     def separated(self, level: float = 0.95) -> np.ndarray:
         """bool (L, L): ``out[i, j]`` where i is above j, all statements together with probability ``level``."""
@@ -203,7 +203,8 @@ class Study(RankedModels):
 
     def _foot(self, level: float = 0.95) -> list[str]:
         ended = [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]
-        return [*self.words(level), *ended]
+        told = [self.direction] if self.direction else []
+        return [*self.words(level), *told, *ended]
 
     def _record(self) -> dict[str, Any]:
         record = storage.record_of(self.method, self.estimate.ranker, self.seed, self.estimate.status)

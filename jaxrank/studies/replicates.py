@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.ballots import Ballots
+from jaxrank.data.clusters import clustering
 from jaxrank.data.kind import Data
 from jaxrank.data.moments import Moments, Samples
 from jaxrank.errors import JaxrankWarning, OptionError
 from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import ByQuestion, Method, NeedsPrior, Ranker, StartsNear, statistic_of
 from jaxrank.numerics.precision import precision
-from jaxrank.resampling.clusters import FEW, Clusters
+from jaxrank.resampling.clusters import Clusters
 from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
@@ -109,8 +110,9 @@ def bootstrap(
     check_flag("progress", progress, optional=True)
     data = as_data(data)
     scheme = as_scheme(default_scheme(data) if scheme is None else scheme)
+    scheme = scheme.bound(data)
     if isinstance(scheme, Clusters):
-        scheme = _bound(scheme, data)
+        _warn_of_clusters(scheme, data)
     if isinstance(scheme, Models):
         raise OptionError("models(size) draws other models in every replicate; use jaxrank.model_pools")
     method = default_method(data, R0) if method is None else method
@@ -190,16 +192,10 @@ def whole_fit(data: Data, ranker: Ranker, name: str, pairing: str, key: jax.Arra
     return Result(jax.tree.map(np.asarray, raw), ranker, name, data, stat, key)
 
 
-def _bound(scheme: Clusters, data: Data) -> Clusters:
-    """The scheme with the clusters of these data; a warning where they are few."""
-    bound = scheme.bound(data)
-    if min(bound.sizes) < FEW:
-        warnings.warn(
-            f"scheme {scheme}: there are {min(bound.sizes)} clusters; fewer than {FEW} make intervals too short",
-            JaxrankWarning,
-            stacklevel=3,
-        )
-    return bound
+def _warn_of_clusters(scheme: Clusters, data: Data) -> None:
+    """A warning where clusters are few, and where some have no value in their column."""
+    for note in filter(None, (clustering(data, column).note for column in scheme.columns)):
+        warnings.warn(f"scheme {scheme}: {note}", JaxrankWarning, stacklevel=3)
 
 
 def _digits(ranker: Ranker, data: Data, dtype: str | None) -> str | None:

@@ -56,6 +56,33 @@ def test_bootstrap_prints_intervals_and_saves_replicates(
     assert float(best["lower"]) <= float(best["score"]) <= float(best["upper"])
 
 
+@pytest.mark.parametrize("command", [("fit",), ("bootstrap", "-B", "200")])
+def test_uncertainty_by_clusters(command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Votes of one voter are alike: the intervals are as wide as those of Python."""
+    rng = np.random.default_rng(1)
+    lines = [f"m{a},m{b},m{min(a, b) if rng.random() < 0.7 else max(a, b)},v{i % 25}" for i in range(200)
+             for a, b in [rng.permutation(4)[:2]]]  # fmt: skip
+    path, out = tmp_path / "votes.csv", tmp_path / "table.csv"
+    path.write_text("\n".join(["model_a,model_b,winner,voter", *lines]))
+    name, *options = command
+    asked = ("-m", "bradley_terry_map", "--cluster", "voter", *options)
+    assert call(name, path, *asked, "-o", out) == 0
+    assert "clusters drawn again" in capsys.readouterr().err
+    data = jr.read(path)
+    if name == "fit":
+        expected = jr.fit(data, "bradley_terry_map", dtype="float64").clustered("voter").interval().lower
+    else:
+        expected = bootstrap(data, "bradley_terry_map", n_replicates=200, scheme=jr.clusters("voter")).interval().lower
+    np.testing.assert_allclose(sorted(float(r["lower"]) for r in rows(out)), np.sort(expected), rtol=1e-3)
+    assert call(name, path, "--cluster", "judge") == 2
+    assert "the battles have no such column; there are 'voter'" in capsys.readouterr().err
+    if name == "bootstrap":
+        assert call(name, path, "--cluster", "voter", "--scheme", "trials") == 2
+    else:
+        assert call(name, path, "-m", "pagerank", "--cluster", "voter") == 2
+        assert "`jaxrank bootstrap FILE -m pagerank --cluster voter`" in capsys.readouterr().err
+
+
 def test_bootstrap_counts_failures(results: Path, capsys: pytest.CaptureFixture) -> None:
     assert call("bootstrap", results, "-m", "bradley_terry", "--scheme", "subsample(1)") == 0
     told = capsys.readouterr()

@@ -141,8 +141,64 @@ def test_weights_scales_and_directions(name, record_property):
             shifted = {key: 2.5 * value - 7 for key, value in base.items()}
             assert _ranks(jr.Responses(2.5 * R - 7), name, **shifted) == plain
             made += 1
-    record_property("checks", made)
+    record_property("checks", ("weights, scales and directions of tables", made))
     assert made or _ranks(jr.Responses(BINARY_TABLE), name) is None
+
+
+BATTLES = [e.name for e in jr.entries().values() if "comparisons" in (e.ranker().kinds or e.ranker().statistic.kinds)]
+TIMES = np.array([1, 2, 3] * 7)
+
+
+@pytest.mark.parametrize("name", BATTLES)
+def test_weights_of_battles_are_repetitions(name, record_property):
+    """A battle of weight 2 counts as two; methods without weights refuse them by name. Equal weights change nothing."""
+    rng = np.random.default_rng(2)
+    a, b = np.array([[i, j] for i in range(4) for j in range(4) if i < j] * 4)[: len(TIMES)].T
+    outcome = rng.choice([1, 0, 0.5], len(a), p=[0.5, 0.3, 0.2])
+    weighted = jr.Comparisons(a, b, outcome, columns={"weight": TIMES})
+    repeated = jr.Comparisons(*(np.repeat(x, TIMES) for x in (a, b, outcome)))
+    equal = jr.Comparisons(a, b, outcome, columns={"weight": np.ones(len(a))})
+    if name in ORDERED:
+        with pytest.raises(UnsupportedDataError, match='leave the column "weight" out'):
+            jr.fit(weighted, name)
+    else:
+        expected = _scores(repeated, name)
+        np.testing.assert_allclose(_scores(weighted, name), expected, atol=1e-6)
+    np.testing.assert_array_equal(_scores(equal, name), _scores(jr.Comparisons(a, b, outcome), name))
+    record_property("checks", ("weights of battles", 2))
+
+
+ORDERED = [n for n in BATTLES if jr.entries()[n].ranker().statistic.name == "sequence"]
+
+
+def _scores(data: jr.Comparisons, name: str) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return jr.fit(data, name, dtype="float64", on_failure="return").scores
+
+
+def test_a_mean_over_very_different_scales_says_so():
+    R = np.random.default_rng(0).random((3, 4))
+    R[:, 1] *= 2000
+    with pytest.warns(jr.JaxrankWarning, match="scores of 'question 1' reach .* normalized_mean and mean_rank"):
+        fit = jr.fit(R, "avg")
+    assert any("rule the mean" in note for note in fit.notes)
+    assert not any("rule the mean" in note for note in jr.fit(R, "mean_rank").notes)
+    assert not any("rule the mean" in note for note in jr.fit(R[:, [0, 2, 3]] * 50, "avg").notes)
+
+
+@pytest.mark.parametrize("name", ["mean_rank", "optimality_gap", "improvability"])
+def test_numbers_that_are_better_when_low_are_shown_as_they_are_known(name):
+    """Higher is better inside; tables show the mean rank itself, its interval the right way round."""
+    fit = jr.fit(np.random.default_rng(1).random((4, 12)), name, dtype="float64")
+    frame = fit.to_frame()
+    np.testing.assert_array_equal(frame[name], -fit.scores[fit.order])
+    assert list(frame["rank"]) == [1, 2, 3, 4]
+    assert frame[name].is_monotonic_increasing
+    assert np.all((frame["lower"] >= 0) & (frame["lower"] <= frame[name]) & (frame[name] <= frame["upper"]))
+    for text in (fit.summary(), fit.summary("html"), jr.bootstrap(fit.data, name, n_replicates=50).summary()):
+        assert f"{name}: lower is better" in text
+    assert fit[fit.models[0]][name] == -fit.scores[0]
 
 
 def _turned(name: str, base: dict[str, float]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jaxrank.cli.arguments import (
+    Cluster,
     IncludePartial,
     Level,
     Method,
@@ -56,6 +57,7 @@ def bootstrap(
     settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
     replicates: Replicates = 10_000,
     scheme: SchemeName = None,
+    cluster: Cluster = None,
     prior_file: PriorFile = None,
     level: Level = 0.95,
     include_partial: IncludePartial = False,
@@ -75,6 +77,7 @@ def bootstrap(
 
     check_output("--output", output)
     check_output("--save", save, REPLICATES)
+    drawn = scheme if cluster is None else _clusters(cluster, scheme)
     name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
     data = rankable(data, include_partial)
@@ -84,7 +87,7 @@ def bootstrap(
         data,
         name,
         n_replicates=replicates,
-        scheme=scheme,
+        scheme=drawn,
         seed=seed,
         R0=R0,
         checkpoint=checkpoint,
@@ -97,16 +100,27 @@ def bootstrap(
     _table(rep, level).emit(output)
     if save is not None and isinstance(rep, Replicates):
         rep.save(save)
-    for line in rep.words(level):
-        say(line)
+    for line in (*rep.words(level), rep.direction):
+        if line:
+            say(line)
     for status, n in rep.status_counts().items():
         if status != Status.CONVERGED:
             say(f"note: {n} of {rep.n_replicates} replicates: {status}")
 
 
+def _clusters(columns: str, scheme: str | None) -> Any:
+    """The scheme that draws clusters of one column, or of two that a comma separates."""
+    from jaxrank.errors import OptionError
+    from jaxrank.resampling.clusters import clusters
+
+    if scheme is not None:
+        raise OptionError("--cluster and --scheme both say what is drawn again; leave one out")
+    return clusters(*(name.strip() for name in columns.split(",")))
+
+
 def _table(rep: Any, level: float) -> Table:
     frame = rep.to_frame(level=level)
-    bars = Bars("score", "lower", "upper") if "lower" in frame else None
+    bars = Bars(rep.column, "lower", "upper") if "lower" in frame else None
     title = f"{rep.method}, {rep.n_replicates} replicates by {rep.scheme}, {100 * level:g} % intervals"
     return Table.of(frame, title, bars, rep._record())
 

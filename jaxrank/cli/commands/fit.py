@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxrank.cli.arguments import (
+    Cluster,
     IncludePartial,
     Level,
     Method,
@@ -27,6 +28,7 @@ def fit(
     settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
     prior_file: PriorFile = None,
     level: Level = 0.95,
+    cluster: Cluster = None,
     ranks: RankRule = "competition",
     include_partial: IncludePartial = False,
     seed: Seed = 0,
@@ -34,13 +36,14 @@ def fit(
 ) -> None:
     """Rank the models of FILE by one method, with intervals where the method has them."""
     from jaxrank.cli.prior import read_prior
-    from jaxrank.cli.results import fit_quietly, result_table, say_headline, say_notes
+    from jaxrank.cli.results import by_clusters, fit_quietly, result_table, say_headline, say_notes
 
     check_output("--output", output)
     name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
+    result = result if cluster is None else by_clusters(result, cluster)
     say_headline(result, level, include_partial)
     result_table(result, level, ranks, include_partial).emit(output)
     say_notes(result, level, include_partial)

@@ -1,0 +1,69 @@
+"""Which cluster each question is of, or each battle: by a column that the data carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Data
+from jaxrank.data.responses import Responses
+from jaxrank.errors import OptionError, one_line
+
+FEW = 20
+"""So many clusters are wanted: below, errors from clusters are known to be short."""
+
+
+class Clustering(NamedTuple):
+    """**column**: where it comes from.  **index**: int (K,), the cluster of every question, of battles of every row,
+    0..size-1.  **size**: how many clusters there are.  **alone**: units without a value in the column, each a cluster
+    of its own."""
+
+    column: str
+    index: np.ndarray
+    size: int
+    alone: int
+
+    @property
+    def note(self) -> str:
+        """What a reader should know: few clusters, and units that had no value; empty where there is neither."""
+        said = []
+        if self.size < FEW:
+            said.append(f"there are {self.size} clusters of {self.column!r}; fewer than {FEW} make intervals too short")
+        if self.alone:
+            said.append(f"{self.alone} have no value in {self.column!r}: each is a cluster of its own")
+        return "; ".join(said)
+
+
+def clustering(data: Data, column: str) -> Clustering:
+    """The clusters that a column makes of the questions of trials ("group"), or of battles ("voter", "question").
+
+    `OptionError` for a column that there is not, with those that there are, and for a single cluster, which says
+    nothing about others.
+    """
+    import pandas as pd
+
+    known = _columns(data)
+    if not isinstance(column, str) or column not in known:
+        have = f"there are {', '.join(map(repr, known))}" if known else "there are none"
+        raise OptionError(f"clusters of {one_line(column)}: the {_unit(data)} have no such column; {have}")
+    index, names = pd.factorize(known[column])
+    index, absent = index.astype(np.int32), index < 0
+    alone = int(absent.sum())
+    index[absent] = len(names) + np.arange(alone)
+    if len(names) + alone < 2:
+        raise OptionError(f"clusters of {one_line(column)}: there is one cluster, which says nothing about others")
+    return Clustering(column, index, len(names) + alone, alone)
+
+
+def _unit(data: Data) -> str:
+    return "questions" if data.questions else data.content
+
+
+def _columns(data: Data) -> Mapping[str, np.ndarray]:
+    """The columns of what can be drawn by clusters."""
+    if isinstance(data, Responses):
+        return data.question_columns
+    return data.columns if isinstance(data, Comparisons) else {}

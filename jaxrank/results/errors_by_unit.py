@@ -1,0 +1,67 @@
+"""``ErrorsByUnit``: errors of a result that hold where what comes from one question, or one voter, is alike."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from jaxrank.data.clusters import clustering
+from jaxrank.data.kind import Data
+from jaxrank.errors import JaxrankWarning, UnsupportedDataError
+from jaxrank.models.fit import Fit
+from jaxrank.models.ranker import Ranker
+from jaxrank.numerics.contributions import Contributions
+from jaxrank.resampling.contributions import has_contributions, of_clusters, of_questions
+
+
+class ErrorsByUnit:
+    """Mixin of `Result`."""
+
+    if TYPE_CHECKING:
+        fit: Fit
+        ranker: Ranker
+        method: str
+        data: Data
+        stat: Any
+        cluster: str | None
+
+        def precision(self) -> contextlib.AbstractContextManager[None]: ...
+
+    @cached_property
+    def contributions(self) -> Contributions | None:
+        """What each question (or cluster, of a result that is `clustered`) adds to the error of every score, for means
+        over questions and paired comparison models; None for other methods, and for battles without clusters."""
+        if self.cluster is not None:
+            return self.by_cluster(self.cluster)
+        with self.precision():
+            return of_questions(self.ranker, self.stat, self.fit, self.data)
+
+    def by_cluster(self, column: str) -> Contributions | None:
+        """`contributions` of the clusters that a column makes of questions, or of battles."""
+        with self.precision():
+            return of_clusters(self.ranker, self.stat, self.fit, self.data, column)
+
+    def clustered(self, column: str) -> Self:
+        """The same ranking with errors by clusters: what is said of uncertainty then holds where results of one cluster
+        are alike. ``column``: of the questions ("group"), or of battles ("voter").
+
+        `OptionError` where the data have no such column; `UnsupportedDataError` for methods other than means over
+        questions and paired comparison models. A warning for fewer than 20 clusters.
+        """
+        note = clustering(self.data, column).note
+        if not has_contributions(self.ranker, self.data, column):
+            raise UnsupportedDataError(
+                f"{self.method} has no errors by clusters in closed form; use jaxrank.bootstrap(data, {self.method!r}, "
+                f"scheme=jaxrank.clusters({column!r}))"
+            )
+        if note:
+            warnings.warn(note, JaxrankWarning, stacklevel=2)
+        return replace(self, cluster=column)  # pyright: ignore[reportArgumentType, reportType]
+
+    @property
+    def _sampled(self) -> str:
+        """What `contributions` are of."""
+        return "questions" if self.cluster is None else "clusters"
