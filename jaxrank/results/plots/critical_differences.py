@@ -73,7 +73,8 @@ def _diagram(ax: Any, names: list[str], ranks: np.ndarray, lanes: list[tuple[int
     """The axis of ranks at the top, below it bars, and names at both sides that hang from their ranks."""
     n, half = len(names), (len(names) + 1) // 2
     n_lanes = 1 + max((lane for *_, lane in lanes), default=-1)
-    left, right = (text_width(part) + 0.7 for part in (names[:half], names[half:]))
+    room = text_width([f" {rank:.2f} " for rank in ranks]) + 0.05  # of the mean ranks beside the names
+    left, right = (text_width(part) + room + 0.3 for part in (names[:half], names[half:]))
     top, below = 0.35, 0.2 + _LANE * n_lanes
     height = top + below + _NAME * half
     ax = make_axes(ax, _BODY + left + right, height + 1.0)
@@ -100,10 +101,9 @@ def _diagram(ax: Any, names: list[str], ranks: np.ndarray, lanes: list[tuple[int
         ax.plot([rank, rank, end], [0, y, y], color=MUTED, linewidth=0.8, solid_joinstyle="miter", zorder=1)
         side = {"ha": "right" if first else "left", "va": "center"}
         ax.text(end, y, f" {rank:.2f} ", fontsize=SMALL, color=MUTED, **side)
-        away = -1 if first else 1
-        ax.annotate(
-            name, (end, y), (away * 28, 0), textcoords="offset points", annotation_clip=False, **side, **name_style()
-        )
+        offset = (-72 if first else 72) * room
+        style = {**side, **name_style(), "textcoords": "offset points", "annotation_clip": False}
+        ax.annotate(name, (end, y), (offset, 0), **style)
     if np.isfinite(distance):
         ax.plot([low, low + distance], [-top, -top], color="#404040", linewidth=1.5, marker="|", clip_on=False)
         ax.text(low + distance, -top, "  critical difference", fontsize=SMALL, va="center", clip_on=False)
