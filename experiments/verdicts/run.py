@@ -165,6 +165,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no new cell after this time")
     parser.add_argument("--again", action="store_true", help="measure cells that are in the file again")
     args = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "verdicts.json"
     done: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     end = time.perf_counter() + 60 * args.minutes

@@ -81,6 +81,7 @@ def main() -> None:
         with np.load(args.data / file) as stored:
             found[name] = measure(stored[array].astype(float))
         print(name, found[name], flush=True)
+    RESULTS.mkdir(exist_ok=True)
     (RESULTS / "saved.json").write_text(json.dumps(found, indent=1) + "\n")
 
 

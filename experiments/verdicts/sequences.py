@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--minutes", type=float, default=1e9)
     args = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "sequences.json"
     done: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     end = time.perf_counter() + 60 * args.minutes
@@ -131,6 +132,11 @@ def main() -> None:
                 ):
                     done[key] = measure(name, truth, args.streams, args.looks)
                     print(key, done[key], flush=True)
+                    write(path, done)
+    write(path, done)
+
+
+def write(path: Path, done: dict[str, Any]) -> None:
     path.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in done.items()) + "\n}\n")
 
 

@@ -149,7 +149,7 @@ class Comparison(Returned):
         """Interval of the difference, arrays of no axis; at its own level where none is given. NaN without an error."""
         level = check_level(self.level if level is None else level)
         reach = self._student.reach(level)
-        ends = np.float64(self.difference - reach), np.float64(self.difference + reach)
+        ends = np.asarray(self.difference - reach), np.asarray(self.difference + reach)
         how = "Student's t by cluster" if self.cluster != "question" else "Student's t by question"
         kind = "Welch's t of the trials" if self.unit == "trials" else how
         return Interval(*ends, level, kind, self.unit)

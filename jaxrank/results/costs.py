@@ -87,4 +87,4 @@ def on_frontier(scores: np.ndarray, cost: np.ndarray) -> np.ndarray:
     s = scores[..., None, :], scores[..., :, None]  # of the other, own
     c = cost[None, :], cost[:, None]
     dominated = (s[0] >= s[1]) & (c[0] <= c[1]) & ((s[0] > s[1]) | (c[0] < c[1]))
-    return ~dominated.any(axis=-1)
+    return np.asarray(~dominated.any(axis=-1))

@@ -237,7 +237,7 @@ def _responses(data: DataLike) -> Responses:
     found = responses_of(as_data(data, at_least=1), "a comparison by question", remedy)
     if len(found.models) < 2:
         raise DataError(
-            f"there is one model, {found.models[0]!r}; a comparison needs two: join the runs by "
+            f"there is one model, {name_list(found.models, [0])}; a comparison needs two: join the runs by "
             "jaxrank.runs(new=..., old=...)"
         )
     return found

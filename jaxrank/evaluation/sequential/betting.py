@@ -114,16 +114,18 @@ class Running:
         """The smallest mean from ``known`` on that is not excluded from below."""
         from scipy.optimize import brentq
 
-        excess = lambda m: float(np.clip(self._log_capital(*kept, m) - self.goal, -1e3, 1e3))  # a root, not a height
+        excess = lambda m: float(np.clip(self._log_capital(kept, m) - self.goal, -1e3, 1e3))  # a root, not a height
         if not excess(known) >= 0:
             return known
         if excess(1.0) >= 0:
             return 1.0
-        found: Any = brentq(excess, known, 1.0, xtol=1e-14, rtol=1e-13)
+        precise: Any = {"xtol": 1e-14, "rtol": 1e-13}
+        found: Any = brentq(excess, known, 1.0, **precise)
         return float(found)
 
-    def _log_capital(self, x: np.ndarray, bets: np.ndarray, before: np.ndarray, m: float) -> float:
+    def _log_capital(self, kept: tuple[np.ndarray, ...], m: float) -> float:
         """log K+ of the bets that the mean is above m; infinite where m is impossible."""
+        x, bets, before = kept
         own: Any = m
         if self.population is not None:  # what is left to draw before each value has this mean, if that of all is m
             own = (self.population * m - before) / (self.population - np.arange(len(x)))

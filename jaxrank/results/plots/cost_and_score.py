@@ -8,7 +8,17 @@ import numpy as np
 
 from jaxrank.models.options import check_flag
 from jaxrank.results.costs import CostFrontier
-from jaxrank.results.plots.canvas import MUTED, SMALL, TINY, colour, make_axes, name_style, result_of, write_caption
+from jaxrank.results.plots.canvas import (
+    MUTED,
+    SMALL,
+    TINY,
+    colour,
+    make_axes,
+    matplotlib,
+    name_style,
+    result_of,
+    write_caption,
+)
 
 
 def frontier(source: CostFrontier, ax: Any = None, *, return_data: bool = False) -> Any:
@@ -30,7 +40,11 @@ def frontier(source: CostFrontier, ax: Any = None, *, return_data: bool = False)
         ax.annotate(name, (source.cost[i], source.scores[i]), (4, 4), textcoords="offset points", color=own, **style)
     if np.all(source.cost > 0):
         ax.set_xscale("log")
-    ax.margins(x=0.15, y=0.1)
+        ticker = matplotlib("matplotlib.ticker")
+        ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+        ax.xaxis.set_minor_formatter(ticker.NullFormatter())
+    ax.margins(x=0.25, y=0.1)
     ax.set_xlabel(source.cost_name, fontsize=SMALL, parse_math=False)
     ax.set_ylabel("mean score", fontsize=SMALL)
     ax.tick_params(labelsize=SMALL)

@@ -13,6 +13,7 @@ from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
     colour,
+    legend,
     make_axes,
     name_rows,
     result_of,
@@ -38,21 +39,22 @@ def forest(
     frame = source.to_frame()
     names = list(source.names) if isinstance(source, ComparisonTable) else [f"{source.new} - {source.old}"]
     frame, names = (frame, names) if top is None else (frame.head(top), names[:top])
-    ax = make_axes(ax, 4.6 + text_width(names), rows_height(len(names)) + 0.2)
+    ax = make_axes(ax, 5.6 + text_width(names), rows_height(len(names)) + 0.2)
     if source.margin > 0:
         ax.axvspan(-source.margin, source.margin, color=MUTED, alpha=0.15, linewidth=0)
     ax.axvline(0, color=MUTED, linewidth=0.8)
     seen: list[str] = []
-    for row, line in enumerate(frame.itertuples()):
-        own = colour(_COLOURS[line.verdict]) if line.verdict in _COLOURS else MUTED
-        label = line.verdict if line.verdict not in seen else None
-        seen.append(line.verdict)
-        ax.plot([line.lower, line.upper], [row, row], color=own, linewidth=1.6)
-        ax.plot(line.difference, row, "o", color=own, markersize=4.5, label=label)
+    columns = (frame[name].tolist() for name in ("verdict", "difference", "lower", "upper"))
+    for row, (verdict, difference, lower, upper) in enumerate(zip(*columns, strict=True)):
+        own = colour(_COLOURS[verdict]) if verdict in _COLOURS else MUTED
+        label = None if verdict in seen else verdict
+        seen.append(verdict)
+        ax.plot([lower, upper], [row, row], color=own, linewidth=1.6)
+        ax.plot(difference, row, "o", color=own, markersize=4.5, label=label)
     name_rows(ax, names)
     bare(ax)
     ax.set_xlabel("difference of mean scores, new - old", fontsize=SMALL)
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+    legend(ax)
     at_once = "intervals hold at once, verdicts too" if isinstance(source, ComparisonTable) else "one comparison"
     note = f"{percent(source.level)}, {source.unit} drawn again; {at_once}"
     write_caption(ax, f"{len(frame)} comparison{'s' if len(frame) > 1 else ''}", note)

@@ -11,9 +11,9 @@ from jaxrank.results.comparison import Comparison
 from jaxrank.results.plots.canvas import (
     MUTED,
     SMALL,
-    TINY,
     bare,
     colour,
+    legend,
     make_axes,
     name_rows,
     result_of,
@@ -35,7 +35,9 @@ def paired_dots(source: Comparison, ax: Any = None, *, top: int = 30, return_dat
     frame = source.flips(top)
     frame = frame.sort_values("difference", ascending=False, kind="stable").reset_index(drop=True)
     names = list(frame["question"])
-    ax = make_axes(ax, 4.6 + text_width(names), rows_height(max(len(names), 1)) + 0.3)
+    ax = make_axes(
+        ax, 5.0 + text_width(names) + text_width([source.new, source.old]), rows_height(max(len(names), 1)) + 0.3
+    )
     for row, (new, old) in enumerate(zip(frame["new"].tolist(), frame["old"].tolist(), strict=True)):
         ax.plot([old, new], [row, row], color=colour(0) if new > old else colour(1), linewidth=2, alpha=0.5, zorder=1)
         ax.plot(old, row, "o", color="white", markeredgecolor=MUTED, markersize=5, zorder=2)
@@ -45,11 +47,11 @@ def paired_dots(source: Comparison, ax: Any = None, *, top: int = 30, return_dat
     ax.set_xlabel("mean score of the question", fontsize=SMALL)
     ax.plot([], [], "o", color=colour(0), label=f"{source.new} (new)", markersize=5)
     ax.plot([], [], "o", color="white", markeredgecolor=MUTED, label=f"{source.old} (old)", markersize=5)
-    ax.legend(fontsize=TINY, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    legend(ax)
     d = np.asarray(everything["difference"])
     counts = (
         f"{int((d > 0).sum())} questions for the new, {int((d < 0).sum())} for the old, {int((d == 0).sum())} equal"
     )
     shown = f"; the {len(frame)} largest differences" if len(frame) < int(np.count_nonzero(d)) else ""
-    write_caption(ax, source.verdict, f"{source.sentence}; {counts}{shown}")
+    write_caption(ax, source.sentence.split(" (")[0], f"{source.interval().words}; {counts}{shown}", 4.0)
     return result_of(ax, frame, return_data)
