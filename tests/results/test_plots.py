@@ -53,6 +53,11 @@ def scaled() -> Any:
     return jr.scaling.evaluate_scaling(y, t, models=NAMES[:2], n_replicates=20, n_exchanges=2)
 
 
+def priced(data: jr.Responses) -> Any:
+    table = {"model": list(data.models), "cost": [1.0, 30.0, 400.0, 2.0]}
+    return jr.cost_frontier(jr.Responses(data.values, table), n_replicates=20)
+
+
 def judged() -> Any:
     scores = np.random.default_rng(4).integers(0, 3, (2, 3, 20))
     return jr.judges.infer(scores, prior="perfect", n_samples=50)
@@ -72,12 +77,19 @@ def sources(data: jr.Responses) -> dict[str, Any]:
         "Scaling": scaled(),
         "Judges": judged(),
         "Sensitivity": {"weak": judged(), "perfect": judged()},
+        "Comparison": jr.compare(data, NAMES[0], "d", margin=0.1),
+        "ComparisonTable": jr.compare_all(data),
+        "CostFrontier": priced(data),
+        "Sequence": jr.evaluation.sequential.confidence_sequence([0.2, 1, 1, 0, 1]),
     }
 
 
 CASES = [
     (of, kind)
-    for of in ("Result", "Replicates", "Convergence", "Posterior", "FitTable")
+    for of in (
+        *("Result", "Replicates", "Convergence", "Posterior", "FitTable"),
+        *("Comparison", "ComparisonTable", "CostFrontier"),
+    )
     for kind in drawing.kinds_of(getattr(jr, of))
     if kind not in ("items", "wright", "hodge", "critical_difference")
 ]
@@ -245,6 +257,10 @@ ARGUMENTS = {
     "scaling_parts": ("Scaling", ("source", "level")),
     "judge_triangle": ("Judges", ("source",)),
     "judge_ranks": ("Sensitivity", ("source", "level")),
+    "paired_dots": ("Comparison", ("source", "top")),
+    "forest": ("ComparisonTable", ("source", "top")),
+    "frontier": ("CostFrontier", ("source",)),
+    "confidence_sequence": ("Sequence", ("source", "reference")),
 }
 
 

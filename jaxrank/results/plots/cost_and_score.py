@@ -19,6 +19,7 @@ from jaxrank.results.plots.canvas import (
     result_of,
     write_caption,
 )
+from jaxrank.results.plots.views import check_source
 
 
 def frontier(source: CostFrontier, ax: Any = None, *, return_data: bool = False) -> Any:
@@ -27,6 +28,7 @@ def frontier(source: CostFrontier, ax: Any = None, *, return_data: bool = False)
 
     **source**: from `jaxrank.cost_frontier`. The frame is that of the table.
     """
+    check_source("a cost frontier", source, CostFrontier)
     check_flag("return_data", return_data)
     ax = make_axes(ax, 6.0, 4.0)
     order = [i for i in source.order if source.frontier[i]]

@@ -21,6 +21,7 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
+from jaxrank.results.plots.views import check_source
 
 _COLOURS = {"better": 0, "worse": 1, "equivalent": 2, "not worse": 5}
 
@@ -33,6 +34,7 @@ def forest(
     **source**: from `jaxrank.compare_all` or `jaxrank.compare`. **top**: only the first lines. The frame is that of the
     table.
     """
+    check_source("a forest of differences", source, Comparison, ComparisonTable)
     check_flag("return_data", return_data)
     if top is not None:
         check_count("top", top)

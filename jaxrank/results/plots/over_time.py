@@ -9,6 +9,7 @@ import numpy as np
 from jaxrank.evaluation.sequential.betting import ConfidenceSequence
 from jaxrank.models.options import check_flag, check_number
 from jaxrank.results.plots.canvas import MUTED, SMALL, colour, make_axes, result_of, write_caption
+from jaxrank.results.plots.views import check_source
 
 
 def confidence_sequence(
@@ -21,6 +22,7 @@ def confidence_sequence(
     """
     import pandas as pd
 
+    check_source("a sequence", source, ConfidenceSequence)
     check_flag("return_data", return_data)
     if reference is not None:
         check_number("reference", reference)

@@ -21,6 +21,7 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
+from jaxrank.results.plots.views import check_source
 
 
 def paired_dots(source: Comparison, ax: Any = None, *, top: int = 30, return_data: bool = False) -> Any:
@@ -29,6 +30,7 @@ def paired_dots(source: Comparison, ax: Any = None, *, top: int = 30, return_dat
     **source**: from `jaxrank.compare`. **top**: so many questions; those on which they are equal are counted below. The
     frame has columns question, new, old, difference, weight.
     """
+    check_source("a comparison", source, Comparison)
     check_flag("return_data", return_data)
     check_count("top", top)
     everything = source.flips(None)
