@@ -25,7 +25,7 @@ def confidence_sequence(
     check_source("a sequence", source, ConfidenceSequence)
     check_flag("return_data", return_data)
     if reference is not None:
-        check_number("reference", reference)
+        check_number("reference", reference, source.low, source.high)
     n = np.arange(1, len(source.mean) + 1)
     ax = make_axes(ax, 6.0, 3.6)
     ax.fill_between(n, source.lower, source.upper, color=colour(0), alpha=0.2, linewidth=0, step="post")
