@@ -1,49 +1,55 @@
 """jaxrank: rank models from repeated trials or battles, with honest uncertainty, one table or 100,000 replicates."""
 
-from jaxrank import errors, evaluation, methods
-from jaxrank.data import datasets
-from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.kind import concat
-from jaxrank.data.rankings import Rankings
-from jaxrank.data.readers import from_frame, read
-from jaxrank.data.responses import Responses
-from jaxrank.errors import JaxrankError, JaxrankWarning
-from jaxrank.evaluation import judges, scaling
-from jaxrank.evaluation.table_tests import CriticalDifference, FriedmanTest, critical_difference, friedman
-from jaxrank.methods.catalogue import catalogue, entries
-from jaxrank.models import priors
-from jaxrank.models.fit import Fit
-from jaxrank.numerics import solvers
-from jaxrank.numerics.interval import Interval
-from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
-from jaxrank.numerics.separation import Superiority
-from jaxrank.numerics.status import Status
-from jaxrank.reports import report
-from jaxrank.resampling.clusters import clusters
-from jaxrank.results import plots
-from jaxrank.results.agreement import Agreement, FitTable
-from jaxrank.results.comparison import Comparison
-from jaxrank.results.comparison_table import ComparisonTable
-from jaxrank.results.convergence import Convergence
-from jaxrank.results.costs import CostFrontier
-from jaxrank.results.factors import Factors
-from jaxrank.results.fit import Result
-from jaxrank.results.pools import Pools
-from jaxrank.results.posterior import Posterior, load_posterior
-from jaxrank.results.replicates import Replicates
-from jaxrank.results.storage import load
-from jaxrank.results.study import Summary
-from jaxrank.results.tiers import Tiers, tiers
-from jaxrank.studies.agreement import agreement, fit_all
-from jaxrank.studies.compare import compare, compare_all, runs
-from jaxrank.studies.convergence import convergence
-from jaxrank.studies.costs import cost_frontier
-from jaxrank.studies.diagnosis import Diagnosis, diagnose
-from jaxrank.studies.factors import compare_factors
-from jaxrank.studies.fit import fit
-from jaxrank.studies.pools import model_pools
-from jaxrank.studies.posterior import numpyro_model, posterior
-from jaxrank.studies.replicates import bootstrap, subsample
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxrank import errors, evaluation, methods
+    from jaxrank.data import datasets
+    from jaxrank.data.comparisons import Comparisons
+    from jaxrank.data.kind import concat
+    from jaxrank.data.rankings import Rankings
+    from jaxrank.data.readers import from_frame, read
+    from jaxrank.data.responses import Responses
+    from jaxrank.errors import JaxrankError, JaxrankWarning
+    from jaxrank.evaluation import judges, scaling
+    from jaxrank.evaluation.table_tests import CriticalDifference, FriedmanTest, critical_difference, friedman
+    from jaxrank.methods.catalogue import catalogue, entries
+    from jaxrank.models import priors
+    from jaxrank.models.fit import Fit
+    from jaxrank.numerics import solvers
+    from jaxrank.numerics.interval import Interval
+    from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
+    from jaxrank.numerics.separation import Superiority
+    from jaxrank.numerics.status import Status
+    from jaxrank.reports import report
+    from jaxrank.resampling.clusters import clusters
+    from jaxrank.results import plots
+    from jaxrank.results.agreement import Agreement, FitTable
+    from jaxrank.results.comparison import Comparison
+    from jaxrank.results.comparison_table import ComparisonTable
+    from jaxrank.results.convergence import Convergence
+    from jaxrank.results.costs import CostFrontier
+    from jaxrank.results.factors import Factors
+    from jaxrank.results.fit import Result
+    from jaxrank.results.pools import Pools
+    from jaxrank.results.posterior import Posterior, load_posterior
+    from jaxrank.results.replicates import Replicates
+    from jaxrank.results.storage import load
+    from jaxrank.results.study import Summary
+    from jaxrank.results.tiers import Tiers, tiers
+    from jaxrank.studies.agreement import agreement, fit_all
+    from jaxrank.studies.compare import compare, compare_all, runs
+    from jaxrank.studies.convergence import convergence
+    from jaxrank.studies.costs import cost_frontier
+    from jaxrank.studies.diagnosis import Diagnosis, diagnose
+    from jaxrank.studies.factors import compare_factors
+    from jaxrank.studies.fit import fit
+    from jaxrank.studies.pools import model_pools
+    from jaxrank.studies.posterior import numpyro_model, posterior
+    from jaxrank.studies.replicates import bootstrap, subsample
 
 __version__ = "0.1.0"
 
@@ -115,6 +121,69 @@ __all__ = [
     "top_k_overlap",
     "weighted_tau",
 ]
+
+# Each is imported when it is first asked for: what needs no arrays, as the help of the command line, need not wait for
+# JAX.
+_MODULES = {
+    "errors": "jaxrank.errors",
+    "evaluation": "jaxrank.evaluation",
+    "methods": "jaxrank.methods",
+    "datasets": "jaxrank.data.datasets",
+    "judges": "jaxrank.evaluation.judges",
+    "scaling": "jaxrank.evaluation.scaling",
+    "priors": "jaxrank.models.priors",
+    "solvers": "jaxrank.numerics.solvers",
+    "plots": "jaxrank.results.plots",
+}
+_PLACES = {
+    "jaxrank.data.comparisons": "Comparisons",
+    "jaxrank.data.kind": "concat",
+    "jaxrank.data.rankings": "Rankings",
+    "jaxrank.data.readers": "from_frame read",
+    "jaxrank.data.responses": "Responses",
+    "jaxrank.errors": "JaxrankError JaxrankWarning",
+    "jaxrank.evaluation.table_tests": "CriticalDifference FriedmanTest critical_difference friedman",
+    "jaxrank.methods.catalogue": "catalogue entries",
+    "jaxrank.models.fit": "Fit",
+    "jaxrank.numerics.interval": "Interval",
+    "jaxrank.numerics.ranks": "kendall_tau rank_scores spearman top_k_overlap weighted_tau",
+    "jaxrank.numerics.separation": "Superiority",
+    "jaxrank.numerics.status": "Status",
+    "jaxrank.reports": "report",
+    "jaxrank.resampling.clusters": "clusters",
+    "jaxrank.results.agreement": "Agreement FitTable",
+    "jaxrank.results.comparison": "Comparison",
+    "jaxrank.results.comparison_table": "ComparisonTable",
+    "jaxrank.results.convergence": "Convergence",
+    "jaxrank.results.costs": "CostFrontier",
+    "jaxrank.results.factors": "Factors",
+    "jaxrank.results.fit": "Result",
+    "jaxrank.results.pools": "Pools",
+    "jaxrank.results.posterior": "Posterior load_posterior",
+    "jaxrank.results.replicates": "Replicates",
+    "jaxrank.results.storage": "load",
+    "jaxrank.results.study": "Summary",
+    "jaxrank.results.tiers": "Tiers tiers",
+    "jaxrank.studies.agreement": "agreement fit_all",
+    "jaxrank.studies.compare": "compare compare_all runs",
+    "jaxrank.studies.convergence": "convergence",
+    "jaxrank.studies.costs": "cost_frontier",
+    "jaxrank.studies.diagnosis": "Diagnosis diagnose",
+    "jaxrank.studies.factors": "compare_factors",
+    "jaxrank.studies.fit": "fit",
+    "jaxrank.studies.pools": "model_pools",
+    "jaxrank.studies.posterior": "numpyro_model posterior",
+    "jaxrank.studies.replicates": "bootstrap subsample",
+}
+_PLACE = {name: place for place, names in _PLACES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    if name not in _PLACE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_PLACE[name]), name)
 
 
 def __dir__() -> list[str]:

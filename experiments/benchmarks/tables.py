@@ -1,4 +1,6 @@
-"""Seconds for replicates of a table of real scores: 332 models x 41 tasks with missing cells, by method.
+"""Seconds, and seconds of processors, for replicates of a table of real scores, by method.
+
+332 models x 41 tasks with missing cells.
 
 Run from the root: ``python experiments/benchmarks/tables.py [--replicates 100000] [--methods avg,mean_rank,...]``.
 """
@@ -32,9 +34,10 @@ def main() -> None:
     data = table()
     print(f"{data!r}; jax {jax.__version__}, {jax.default_backend()}, {given.replicates} replicates by questions")
     for method in given.methods.split(","):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         jr.bootstrap(data, method, n_replicates=given.replicates, scheme="questions", progress=False)
-        print(f"{method:20} {time.perf_counter() - start:8.2f} s", flush=True)
+        seconds, cores = time.perf_counter() - start, time.process_time() - busy
+        print(f"{method:20} {seconds:8.2f} s, {cores:8.2f} s of processors", flush=True)
 
 
 if __name__ == "__main__":

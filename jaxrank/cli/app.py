@@ -16,7 +16,6 @@ from typer.core import TyperGroup
 import jaxrank
 import jaxrank.cli.commands
 from jaxrank.cli.runtime import INTERRUPTED, fail, reporting
-from jaxrank.data import datasets
 from jaxrank.errors import OptionError
 
 USAGE: Any = typer.BadParameter.__mro__[1]
@@ -67,6 +66,8 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word, known = args[0], self.list_commands(ctx)
         if word not in known and not word.startswith("-"):
+            from jaxrank.data import datasets
+
             if word == "rank" or os.path.exists(word) or word in datasets.available():
                 return super().resolve_command(ctx, ["fit", *args[word == "rank" :]])
             near = [f"jaxrank {name}" for name in difflib.get_close_matches(word, known, n=1)]

@@ -13,8 +13,6 @@ from typing import Annotated, Any
 import typer
 
 from jaxrank.cli.runtime import in_flags, say
-from jaxrank.data import datasets
-from jaxrank.data.kind import Data
 from jaxrank.errors import OptionError
 
 READING = "Reading the file"
@@ -213,13 +211,15 @@ def read_data(
     file_format: str | None = None,
     read_options: Sequence[str] = (),
     **columns: str | None,
-) -> Data:
+) -> Any:
     """The results in files, or a bundled data set where its name is given and no such file exists; says its notes.
 
     **columns**: ``model_column`` and so on, for each name of `_COLUMNS`.
     """
+    from jaxrank.data import datasets
+
     if len(files) == 1 and files[0] in datasets.available() and not os.path.exists(files[0]):
-        data: Data = datasets.load(files[0])
+        data = datasets.load(files[0])
     else:
         from jaxrank.data.readers import read
 

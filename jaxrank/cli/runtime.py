@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from jaxrank.errors import JaxrankError
 
 _COLUMNS = "model|question|trial|score|answer|weight|group|a|b|winner|a_score|b_score|count|voter|category|time"
@@ -49,15 +47,25 @@ INTERRUPTED = 130
 
 
 def configure() -> None:
-    """Set JAX up for this process; what the user's environment says about JAX stands."""
-    if "JAX_PLATFORMS" not in os.environ:
-        jax.config.update("jax_platforms", "cpu")
-    if "JAX_ENABLE_X64" not in os.environ:
-        jax.config.update("jax_enable_x64", True)
+    """Set JAX up for this process; what the user's environment says about JAX stands.
+
+    By JAX's own variables of the environment, which it reads when a command first needs it: importing it takes longer
+    than help and the answer to a slip.
+    """
+    settings: dict[str, Any] = {
+        "jax_platforms": "cpu",
+        "jax_enable_x64": True,
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+    }
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ and (folder := cache_folder()) is not None:
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        settings["jax_compilation_cache_dir"] = str(folder)
+    for name, value in settings.items():
+        if name.upper() in os.environ:
+            continue
+        if "jax" in sys.modules:
+            sys.modules["jax"].config.update(name, value)
+        else:
+            os.environ[name.upper()] = str(value)
     warnings.showwarning = _one_line_warning
 
 

@@ -119,7 +119,9 @@ class Comparisons(Counted):
             object.__setattr__(self, name, frozen(values, dtype))
         object.__setattr__(self, "models", tuple(models))
         object.__setattr__(self, "notes", as_notes(notes))
-        object.__setattr__(self, "columns", MappingProxyType({k: frozen(v) for k, v in columns.items()}))
+        object.__setattr__(self, "columns", MappingProxyType(dict(columns)))
+        for values in columns.values():  # made for this object alone: a copy of millions of rows is saved
+            values.setflags(write=False)
 
     @classmethod
     def _made(cls, *fields: Any) -> Comparisons:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.lanes import lanes
-from jaxrank.numerics.solve.linear import solve_grounded
+from jaxrank.numerics.solve.linear import SMALL, solve_grounded, solve_near
 from jaxrank.numerics.solve.newton import Near, Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
@@ -70,7 +70,7 @@ def maximise(
     common, how = eqx.partition(solver, is_array)
     arrays, rest = eqx.partition(problem, is_array)
     solve = lambda common, arrays: _maximise(eqx.combine(common, how), *eqx.combine(arrays, rest))
-    return lanes(solve, n_common=1)(common, arrays)
+    return lanes(solve, n_common=1, alone=solve)(common, arrays)
 
 
 def _maximise(
@@ -93,7 +93,11 @@ def _maximise(
 
         return objective
 
+    near = solver.near.inverse if isinstance(solver, Newton) and solver.near is not None else None
+
     def solve(curvature: Array, gradient: Array) -> Array:
+        if near is not None and curvature.ndim == 2 and len(curvature) > SMALL:
+            return solve_near(curvature, gradient, near, n_models)
         return solve_grounded(curvature, gradient[:, None], n_models, together)[:, 0]
 
     if len(prior.smoothings) == 1:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxrank.models.options import check_choice
 from jaxrank.results.bars import Bars
 
 FORMATS = ("text", "html", "latex", "csv")
@@ -173,6 +172,8 @@ def render(
 ) -> str:
     """A pandas frame as "text", "html" (a ``table`` element, with ``bars``), "latex" (needs booktabs) or "csv" (numbers
     in full, no title, no notes)."""
+    from jaxrank.models.options import check_choice  # which needs JAX; tables do not
+
     check_choice("format", format, tuple(FORMATS))
     if format == "csv":
         return frame.to_csv(index=False, lineterminator="\n")

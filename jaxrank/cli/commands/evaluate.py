@@ -17,7 +17,6 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.tables import Table
-from jaxrank.data.responses import responses_of
 from jaxrank.errors import OptionError
 from jaxrank.results.bars import Bars
 
@@ -48,6 +47,7 @@ def evaluate(
 
     from jaxrank import evaluation
     from jaxrank.cli.prior import read_prior
+    from jaxrank.data.responses import responses_of
     from jaxrank.numerics.ranks import rank_scores
 
     check_output("--output", output)

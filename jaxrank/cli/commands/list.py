@@ -14,7 +14,6 @@ from jaxrank.cli.arguments import (
     check_output,
 )
 from jaxrank.cli.tables import Table
-from jaxrank.models.options import in_words
 
 
 def list_(
@@ -57,6 +56,8 @@ def _options(entry: Any) -> dict[str, str]:
 
 def _shown(field: Any, value: Any) -> str:
     if "words" in field.metadata:
+        from jaxrank.models.options import in_words
+
         return in_words(value, field.metadata["words"])
     if hasattr(value, "shape"):
         return f"{value.item():g}" if value.shape == () else str(value.tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def check_options(ties: str, bothbad: str) -> None:
 
 
 def comparisons(
-    columns: Mapping[str, Column | np.ndarray],
+    columns: MutableMapping[str, Column | np.ndarray],
     roles: Roles,
     options: Options,
     *,
@@ -38,7 +38,10 @@ def comparisons(
     where: str = "",
     place: Callable[[int], str] = row_number,
 ) -> Comparisons:
-    """Battles from the columns that `jaxrank.data.readers.sides.roles_of` found; for the options see `jaxrank.read`."""
+    """Battles from the columns that `jaxrank.data.readers.sides.roles_of` found; for the options see `jaxrank.read`.
+
+    Each of the ``roles.kept`` is taken out of ``columns`` as it is made: two forms of all would not fit side by side.
+    """
     check_options(options.ties, options.bothbad)
     if options.winner_as not in (None, *READINGS):
         raise OptionError(f'winner_as={options.winner_as!r}; it must be "name", "side" or None')
@@ -59,7 +62,7 @@ def comparisons(
         name = list(models)[sides[0][own[0]]]
         raise DataError(f"{where}{place(int(own[0]))}: {name!r} is compared with itself ({len(own)} such rows)")
     extra = {role: _kept(columns[name], role in LABELS) for role, name in roles.named.items()}
-    extra |= {_free(name, extra): _kept(columns[name]) for name in roles.kept}
+    extra |= {_free(name, extra): _kept(columns.pop(name)) for name in roles.kept}
     if roles.conversation is not None:
         told = conversation(coded(columns[roles.conversation]))
         extra |= {_free(name, extra): values for name, values in told.items()}
@@ -101,7 +104,8 @@ def comparisons(
         raise DataError(f"{where}no battle is left ({'; '.join(notes)})")
     if roles.left:
         notes.append(f"columns that are texts or nested are left out: {listed(roles.left, 6)}")
-    extra = {name: values[rows] for name, values in extra.items()}
+    for name in extra:  # one by one, so that the old one goes before the next is made
+        extra[name] = extra[name][rows]
     return Comparisons(a, b, CODE_VALUES[outcome], count, list(models), columns=extra, notes=notes)
 
 

@@ -161,10 +161,13 @@ class _Table:
         if self._stream.lines - before > table.num_rows and not ragged:
             # Some fields hold line ends (or there are blank lines): is each of their quotes closed in its place?
             _check(self.path, self.header, places, self.delimiter)
-        return [
-            numbers_arrow(table.column(names[k])) if number else code_arrow(table.column(names[k]), clean=True)
-            for k, number in zip(places, numbers, strict=True)
-        ]
+        columns = []
+        for k, number in zip(places, numbers, strict=True):
+            column = table.column(names[k])
+            columns.append(numbers_arrow(column) if number else code_arrow(column, clean=True))
+            if places.count(k) == 1:
+                table = table.drop_columns(names[k])  # what was made of it takes its place in memory
+        return columns
 
 
 class _Joined(io.RawIOBase):

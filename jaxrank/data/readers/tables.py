@@ -109,7 +109,7 @@ def _battles(
 ) -> Comparisons:
     roles = parts[0].layout.battles
     assert roles is not None
-    columns = dict(parts[0].columns)
+    columns = parts[0].columns
     if len(parts) > 1:
         common = [n for n in columns if all(n in part.columns for part in parts)]
         if lost := [n for n in roles.main if n not in common]:

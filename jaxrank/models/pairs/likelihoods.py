@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from typing import Any, ClassVar
 
 import jax
@@ -49,8 +50,9 @@ class BradleyTerryLikelihood(PairLikelihood):
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
         d, won, lost = _differences(params), stat.wins, jnp.swapaxes(stat.wins, 0, 1)
         ahead = d >= 0
-        # softplus and sigmoid from one exponential; stable on both sides.
-        small = jnp.exp(-jnp.abs(d))
+        # softplus and sigmoid from one exponential; stable on both sides. Where there are no lanes, an exponential for
+        # each pair takes most of the time.
+        small = exp_of_gaps(params) if params.ndim == 1 else jnp.exp(-jnp.abs(d))
         share = 1 / (1 + small)
         value = _total(won * (jnp.maximum(-d, 0) + jnp.log1p(small)))
         # The pull of each pair on one member is minus that on the other to the last bit: a rounded pull of two models
@@ -240,6 +242,27 @@ def _no_negative_cycle(wins: Array, ties: Array) -> Array:
 
     dist = jax.lax.fori_loop(0, n, through, cost)
     return ~jnp.any(jnp.diagonal(dist) < 0, axis=-1)
+
+
+def exp_of_gaps(theta: Float[Array, " models"]) -> Float[Array, "models models"]:
+    """exp(-|theta_i - theta_j|) from one exponential a model: theta is k log 2 + r, k whole, and of a power of 2 only
+    the bits of its exponent are written. 0 below the smallest normal number."""
+    info = jnp.finfo(theta.dtype)
+    whole, high, low = _LOG2[info.bits]
+    k = jnp.round(theta / math.log(2))
+    rest = jnp.exp(jnp.clip((theta - k * high) - k * low, -1, 1))  # of no account where theta has no fraction
+    ahead = theta[:, None] >= theta[None, :]
+    ratio = jnp.where(ahead, rest[None, :], rest[:, None]) / jnp.where(ahead, rest[:, None], rest[None, :])
+    bias = 1 - info.minexp
+    power = (bias - jnp.minimum(jnp.abs(_differences(k)), bias)).astype(whole) << info.nmant
+    return ratio * jax.lax.bitcast_convert_type(power, theta.dtype)
+
+
+# log 2 in two parts, the first of so few digits that its product with a whole number is exact (Cody and Waite 1980).
+_LOG2 = {
+    32: (jnp.int32, 0.693359375, -2.1219444005469057e-4),
+    64: (jnp.int64, 0.693145751953125, 1.4286068203094172e-6),
+}
 
 
 def _differences(theta: Array) -> Array:

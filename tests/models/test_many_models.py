@@ -1,0 +1,110 @@
+"""More models than a lane holds: replicates are worked on one after the other, by conjugate gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxrank as jr
+from jaxrank.data.statistics import Pairs
+from jaxrank.models.pairs.likelihoods import exp_of_gaps
+from jaxrank.numerics import lanes
+from jaxrank.numerics.solve.linear import SMALL, solve_grounded, solve_near
+from jaxrank.numerics.status import Status
+
+N_MODELS = SMALL + 6
+
+
+def battles(rng: np.random.Generator, reach: int) -> np.ndarray:
+    """Wins (L, L) of models of falling strength against those at most ``reach`` places away."""
+    i, j = np.ogrid[:N_MODELS, :N_MODELS]
+    met = (abs(i - j) <= reach) & (i != j)
+    return np.where(met, rng.poisson(3 / (1 + np.exp((i - j) / 20)), (N_MODELS, N_MODELS)), 0.0)
+
+
+def pairs(wins: np.ndarray, ties: np.ndarray) -> Pairs:
+    return Pairs(jnp.asarray(wins), jnp.asarray(ties))
+
+
+@pytest.mark.parametrize("method", ["bradley_terry", "bradley_terry_davidson_map"])
+def test_replicates_are_the_fits_of_their_statistics(method: str) -> None:
+    """Of many models that all met and of a chain of neighbours; those without an optimum keep their status."""
+    rng = np.random.default_rng(0)
+    ranker: Any = jr.entries()[method].ranker()
+    with jax.enable_x64(True):
+        wins = np.stack([battles(rng, reach) for reach in (N_MODELS, N_MODELS, 3)])
+        wins[1, 0, :] = 0  # the first model never wins
+        ties = np.stack([np.minimum(w, w.T) // 2 for w in wins])
+        whole = pairs(wins[0] + wins[2], ties[0])
+        near = ranker.near(whole, ranker(whole))
+        assert near.solver.near is not None
+        batch = jax.jit(jax.vmap(near))(pairs(wins, ties))
+        for b in range(3):
+            alone = ranker(pairs(wins[b], ties[b]))
+            assert int(batch.status[b]) == int(alone.status)
+            assert np.array_equal(np.isnan(batch.scores[b]), np.isnan(alone.scores))
+            assert np.nanmax(np.abs(batch.scores[b] - alone.scores), initial=0) <= float(alone.resolution)
+        expected = Status.CONVERGED if method.endswith("map") else Status.NO_FINITE_OPTIMUM
+        assert batch.status.tolist() == [Status.CONVERGED, expected, Status.CONVERGED]
+
+
+@pytest.mark.parametrize("similar", [True, False])
+def test_systems_near_a_known_inverse(similar: bool) -> None:
+    """By conjugate gradients, and by elimination where the inverse is that of quite another matrix."""
+    rng = np.random.default_rng(1)
+
+    def laplacian(weights: np.ndarray) -> np.ndarray:
+        weights = np.triu(weights, 1) + np.triu(weights, 1).T
+        return np.diag(weights.sum(axis=0)) - weights
+
+    with jax.enable_x64(True):
+        n = N_MODELS
+        first = rng.uniform(1, 2, (n, n))
+        weights = first * rng.uniform(0.5, 2, (n, n)) if similar else 10.0 ** rng.uniform(-9, 3, (n, n))
+        matrix, right = laplacian(weights), rng.normal(size=n)
+        right -= right.mean()
+        inverse = np.linalg.pinv(laplacian(first))
+        found = jax.jit(solve_near, static_argnums=3)(matrix, right, inverse, n)
+        expected = solve_grounded(jnp.asarray(matrix), jnp.asarray(right)[:, None], n)[:, 0]
+        assert np.abs(found - expected).max() <= 1e-7 * np.abs(expected).max()
+        assert abs(found.mean()) <= 1e-12 * np.abs(found).max()
+
+
+def test_large_members_of_a_batch_are_worked_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to `LARGE` entries all lanes in one call, beyond it one at a time on a CPU; shared arguments stay shared."""
+    seen: list[int] = []
+
+    def kernel(common: jax.Array, x: jax.Array) -> jax.Array:
+        seen.append(x.ndim)
+        return common[0] * x
+
+    both = lanes.lanes(kernel, n_common=1, alone=kernel)
+    over = lambda size: jax.vmap(both, (None, 0))(np.full(1, 3.0), np.ones((2, size)))
+    monkeypatch.setattr(lanes, "LARGE", 4)
+    assert over(4).tolist() == np.full((2, 4), 3.0).tolist()
+    assert over(5).tolist() == np.full((2, 5), 3.0).tolist()
+    assert both(np.full(1, 3.0), np.ones(5)).tolist() == [3.0] * 5
+    assert 2 in seen and seen[-1] == 1
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_exponentials_of_gaps(x64: bool) -> None:
+    """Within rounding of the exponential of each gap, exactly 1 for equal strengths, and 0 where that leaves the range
+    of normal numbers."""
+    with jax.enable_x64(x64):
+        dtype = np.float64 if x64 else np.float32
+        spread = np.random.default_rng(2).normal(size=40) * 10.0 ** np.linspace(-8, 3, 40)
+        theta = np.array([*spread, 0.3, 0.3, -1e30, 1e30], dtype)
+        found = np.asarray(jax.jit(exp_of_gaps)(theta), float)
+        gap = np.abs(theta[:, None].astype(float) - theta[None, :])
+        eps, tiny = np.finfo(dtype).eps, np.finfo(dtype).tiny
+        # A gap itself is good to half a unit in its last place.
+        near = np.fmax.outer(np.abs(theta), np.abs(theta)).astype(float) < 1e4
+        error = np.abs(found - np.exp(-gap))
+        assert np.all(error[near] <= (8 + gap[near]) * eps * np.exp(-gap[near]) + 4 * tiny)
+        assert np.array_equal(found, found.T) and np.all(found[gap == 0] == 1)
+        assert np.all(found[~near & (gap > 1e20)] == 0)
