@@ -161,6 +161,8 @@ def test_perfect_judges_are_taken_at_their_word():
     """Two judges, one always 0, the other always 1: the mean is .5 for certain, not the prior's sd of .275."""
     scores = np.stack([np.zeros((1, 50)), np.ones((1, 50))])
     found = judges.infer(scores, prior="perfect", **DRAWS)
+    with pytest.raises(OptionError, match="perfect judges have none"):
+        judges.infer(scores, prior="perfect", spread="free", **DRAWS)
     assert found.scores[0] == pytest.approx(0.5) and found.sd[0] < 1e-9
     mixed, truth = simulate(PI, THETA, 100, seed=5)
     mixed[0, 1, :40] = -1

@@ -107,6 +107,11 @@ def infer(
     chosen.expected(m)  # weights that do not fit M levels are refused here
     name = prior if isinstance(prior, str) else chosen.name
     if chosen.kind == "perfect":
+        if spread != 0:
+            raise OptionError(
+                f"spread={spread!r} says how far matrices of judges differ by candidate, and perfect judges have none; "
+                "leave spread out, or use another prior"
+            )
         table = None if scores is None or likelihood == "counts" else scores
         flat, pi = perfect_draws(table, None if table is not None else data, gold, m, v, n_samples * n_chains, seed)
         theta = np.broadcast_to(np.eye(m), (sizes[0], m, m))

@@ -19,6 +19,9 @@ from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.status import Status
 
 
+_FAR = 1e6  # difficulties beyond this, in units of the linear predictor at a discrimination of 1, have run off
+
+
 class JointModel(eqx.Module):
     """What is maximised: p = c + (1 - c) sigmoid(a (theta - b)), a = exp(alpha), c = 0.5 sigmoid(g).
 
@@ -99,6 +102,8 @@ def fit_joint(
         return found._replace(params=moved)
     certain = _least_information(model, table, moved) < 1e-5
     status = jnp.where((found.status == Status.CONVERGED) & certain, Status.NO_FINITE_OPTIMUM, found.status)
+    # so far from one another that their mean says nothing, questions have run off, whatever ended the search
+    status = jnp.where(jnp.max(jnp.abs(items[:, 0])) < _FAR, status, Status.NO_FINITE_OPTIMUM)
     return found._replace(params=moved, status=status.astype(jnp.int32))
 
 
