@@ -1,5 +1,6 @@
 """Replicates of a data set: how they are drawn (`schemes`), and how a method runs on all of them (`replicate`)."""
 
+import jaxrank.resampling.clusters  # its scheme is one of SCHEMES
 from jaxrank.resampling.engine import replicate
 from jaxrank.resampling.schemes import SCHEMES, Scheme, as_scheme
 from jaxrank.resampling.work import Kept, Replication, Work

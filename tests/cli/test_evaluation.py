@@ -138,7 +138,7 @@ def test_judges_options_reach_the_posterior(tmp_path, monkeypatch):
 
     def seen(scores, prior, **options):
         asked.append(options)
-        return real(scores, prior="perfect", **options)
+        return real(scores, prior="perfect", **{**options, "spread": 0})
 
     monkeypatch.setattr("jaxrank.evaluation.judges.infer", seen)
     run("judges", path, "--spread", "0.5", "--likelihood", "counts", "--values", "0,1,5", "--samples", "50")

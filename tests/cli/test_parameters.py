@@ -143,6 +143,8 @@ QUICK = {
     "posterior": ["-m", "bayes", "--samples", "3", "--chains", "1"],
     "report": ["--replicates", "3", "--methods", "avg"],
     "convert": ["-o", "out.parquet"],
+    "compare": ["--old", "a", "--new", "b"],
+    "diff": ["--old", "a", "--new", "b"],
 }
 
 

@@ -50,6 +50,8 @@ COMMANDS = {
     "bootstrap": ["trials.npz", "-m", "avg", "--replicates", "50"],
     "check": ["trials.npz"],
     "methods": ["trials.npz", "-m", "avg", "-m", "borda"],
+    "compare": ["trials.npz", "--old", NAMES[3], "--new", NAMES[0]],
+    "diff": ["trials.npz", "--old", NAMES[3], "--new", NAMES[0]],
     "converge": ["trials.npz", "--replicates", "50"],
     "demo": [],
     "evaluate": ["trials.npz"],

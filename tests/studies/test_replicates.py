@@ -305,7 +305,7 @@ def test_methods_refuse_schemes_that_they_cannot_read() -> None:
         bootstrap(R, "bayes_greedy", n_replicates=5, scheme="questions_and_trials", R0=R[:, :, :1])
     with pytest.raises(OptionError, match="whole number of 1 or more"):
         bootstrap(R, "avg", n_replicates=0)
-    assert set(SCHEMES) == {s.partition("(")[0] for s in (*GATHERED, "bayesian", "models")}
+    assert set(SCHEMES) == {s.partition("(")[0] for s in (*GATHERED, "bayesian", "models", "clusters")}
 
 
 def test_counts_only_data_draw_exact_equivalents() -> None:
