@@ -18,7 +18,6 @@ from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.status import Status
 
-
 _FAR = 1e6  # difficulties beyond this, in units of the linear predictor at a discrimination of 1, have run off
 
 
