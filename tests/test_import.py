@@ -72,3 +72,21 @@ def test_import_costs_little_more_than_jax() -> None:
     """CPU seconds of ``import jaxrank`` and all its names after ``import jax``: about 0.25; the bound, and two more
     turns, leave room for a busy machine."""
     assert any(imported(turn)["seconds"] < 1.2 for turn in range(3))
+
+
+def test_nothing_has_to_be_named_before_it_is_used() -> None:
+    """Names are imported when they are asked for: plots of results had none until jr.plots was named."""
+    program = """
+import jaxrank as jr
+R = jr.Responses([[1, 1, 0], [0, 1, 0], [0, 0, 0]])
+fit = jr.fit(R)
+rep = jr.bootstrap(R, n_replicates=5, progress=False)
+try:
+    jr.bootstrap(R, n_replicates=5, scheme="clusters(nowhere)")
+except jr.JaxrankError as error:
+    assert "no such column" in str(error), error
+import matplotlib
+matplotlib.use("Agg")
+fit.plot(), rep.plot(), jr.fit_all(R, ["avg", "borda"]).plot(), jr.compare(R, 0, 1).plot()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

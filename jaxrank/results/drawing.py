@@ -1,7 +1,9 @@
-"""How results are drawn: plots register here by the class that they draw, so that no result imports a plot."""
+"""How results are drawn: plots register here by the class that they draw, so that no result imports a plot. The first
+that is drawn brings them in."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +12,9 @@ from jaxrank.errors import OptionError, one_line
 
 Drawer = Callable[..., Any]
 """``drawer(source, ax, **options)`` draws a source and returns the Axes, as the functions of `jaxrank.plots` do."""
+
+PLOTS = "jaxrank.results.plots"
+"""The package that registers them when it is imported."""
 
 KINDS: dict[type, Mapping[str, Drawer]] = {}
 """The plots of each class by ``kind``; the first is the default, and a class has those of the class it comes from."""
@@ -28,6 +33,7 @@ def kinds_of(of: type) -> Mapping[str, Drawer]:
 
 def draw(source: Any, kind: Any, ax: Any, options: Mapping[str, Any]) -> Any:
     """The plot ``kind`` (None: the default) of a source. `OptionError` names the kinds that there are."""
+    importlib.import_module(PLOTS)
     kinds = kinds_of(source.__class__)
     name = next(iter(kinds), "") if kind is None else kind
     if not isinstance(name, str) or name not in kinds:
