@@ -104,8 +104,8 @@ def test_python_blocks_run_in_order(page: Path, beside: Any, monkeypatch: pytest
     monkeypatch.setenv("MPLBACKEND", "Agg")
     for number, block in enumerate(b for b in blocks(page) if b.language == "python"):
         exec(compile(block.body, f"{title(page)}, block {number}", "exec"), names)
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
+        if "matplotlib.pyplot" in sys.modules:  # pages show each figure below its block
+            sys.modules["matplotlib.pyplot"].close("all")
     if title(page) == "README.md":
         assert len(names["fit"].ranks) == 58
         assert (names["low"] < names["high"]).all()
