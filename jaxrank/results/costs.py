@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxrank.data.names import model_index
-from jaxrank.results.returned import Returned, Row, row_of, rows_of
+from jaxrank.results.returned import RowsOfModels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CostFrontier(Returned):
+class CostFrontier(RowsOfModels):
     """Mean score against cost. Iterating gives a `Row` a model, cheapest first, ``[model]`` that of one.
 
     **models**: names (L,).  **scores**, **cost**: (L,).  **frontier**: bool (L,), no other model costs no more, scores
@@ -56,19 +54,6 @@ class CostFrontier(Returned):
             "probability": self.probability[order],
         }
         return pd.DataFrame(columns)
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    def __iter__(self) -> Iterator[Row]:
-        return rows_of(self.to_frame())
-
-    def __getitem__(self, model: str | int) -> Row:
-        place = model_index(self.models, model, "model")
-        return row_of(self.to_frame(), int(np.flatnonzero(self.order == place)[0]))
-
-    def __contains__(self, model: object) -> bool:
-        return model in self.models
 
     def _foot(self) -> list[str]:
         said = f"probability: of being on the frontier, {self.n_replicates:,} replicates, questions drawn again"

@@ -99,9 +99,9 @@ class Returned(abc.ABC):
         """The table of the summary, names as columns."""
         return self.to_frame()
 
-    def _bars(self, frame: pd.DataFrame) -> Bars | None:
+    def _bars(self, frame: pd.DataFrame, point: str = "score") -> Bars | None:
         """What a page draws beside the numbers of a table: scores with their intervals, where it has them."""
-        return Bars("score", "lower", "upper") if {"score", "lower", "upper"} <= {*frame.columns} else None
+        return Bars(point, "lower", "upper") if {point, "lower", "upper"} <= {*frame.columns} else None
 
     def _stored(self) -> pd.DataFrame:
         """The table of files."""
@@ -121,14 +121,40 @@ class Returned(abc.ABC):
         return {}
 
 
-class RankedModels(Returned):
-    """A ranking of L models, with its uncertainty. Iterating gives a `Row` a model, best first; ``[model]``, a name or
-    a number, gives the row of one."""
+class RowsOfModels(Returned):
+    """A table with a row a model. Iterating gives a `Row` each, in the ``order`` of the table; ``[model]``, a name or a
+    number, gives the row of one."""
 
     if TYPE_CHECKING:  # fields or properties of the subclasses
 
         @property
         def models(self) -> tuple[str, ...]: ...
+
+        @property
+        def order(self) -> np.ndarray: ...
+
+    @cached_property
+    def _rows(self) -> pd.DataFrame:
+        return self.to_frame()
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[Row]:
+        return rows_of(self._rows)
+
+    def __getitem__(self, model: str | int) -> Row:
+        place = model_index(self.models, model, "model")
+        return row_of(self._rows, int(np.flatnonzero(self.order == place)[0]))
+
+    def __contains__(self, model: object) -> bool:
+        return model in self.models
+
+
+class RankedModels(RowsOfModels):
+    """A ranking of L models, with its uncertainty, best model first."""
+
+    if TYPE_CHECKING:  # fields or properties of the subclasses
 
         @property
         def scores(self) -> np.ndarray: ...
@@ -176,25 +202,8 @@ class RankedModels(Returned):
     def _foot(self, level: float = 0.95) -> list[str]:
         return []
 
-    def _bars(self, frame: pd.DataFrame) -> Bars | None:
-        return Bars(self.column, "lower", "upper") if {self.column, "lower", "upper"} <= {*frame.columns} else None
-
-    @cached_property
-    def _rows(self) -> pd.DataFrame:
-        return self.to_frame()
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    def __iter__(self) -> Iterator[Row]:
-        return rows_of(self._rows)
-
-    def __getitem__(self, model: str | int) -> Row:
-        place = model_index(self.models, model, "model")
-        return row_of(self._rows, int(np.flatnonzero(self.order == place)[0]))
-
-    def __contains__(self, model: object) -> bool:
-        return model in self.models
+    def _bars(self, frame: pd.DataFrame, point: str | None = None) -> Bars | None:
+        return super()._bars(frame, point or self.column)
 
     def _table(self, columns: Mapping[str, Any]) -> pd.DataFrame:
         """Columns (L,) after rank, model and score, as a frame with the best model first; numbers as they are shown."""

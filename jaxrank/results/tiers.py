@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jaxrank.data.names import model_index
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.numerics.interval import check_level, percent
 from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
 from jaxrank.results.replicates import Replicates
-from jaxrank.results.returned import Returned, Row, row_of, rows_of
+from jaxrank.results.returned import RowsOfModels
 from jaxrank.results.study import Study
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ Ranked: TypeAlias = Result | Study | Posterior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tiers(Returned):
+class Tiers(RowsOfModels):
     """The tier of every model. Iterating gives a `Row` a model, best first, ``[model]`` that of one.
 
     **tiers**: int (L,), 1 the best.  **order**: int (L,), indices of the models, best first.  **level**: confidence of
@@ -54,19 +52,6 @@ class Tiers(Returned):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.tiers.astype(dtype or int)
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    def __iter__(self) -> Iterator[Row]:
-        return rows_of(self.to_frame())
-
-    def __getitem__(self, model: str | int) -> Row:
-        place = model_index(self.models, model, "model")
-        return row_of(self.to_frame(), int(np.flatnonzero(self.order == place)[0]))
-
-    def __contains__(self, model: object) -> bool:
-        return model in self.models
 
     def _foot(self) -> list[str]:
         return [f"a tier ends above the first model that is separated from its leader: {self.rule}"]

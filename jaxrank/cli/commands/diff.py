@@ -11,8 +11,9 @@ import typer
 
 from jaxrank.cli.arguments import Level, Output, check_output, with_runs
 from jaxrank.cli.runtime import say
-from jaxrank.cli.tables import Bars, Table
+from jaxrank.cli.tables import Table
 from jaxrank.errors import OptionError
+from jaxrank.results.bars import Bars
 
 GATES = ("worse", "not-better", "not-equivalent")
 CLOSED = 3
