@@ -35,6 +35,14 @@ class UndefinedScoreError(JaxrankError, ArithmeticError):
     """The score does not exist for this data (for example k larger than the number of trials)."""
 
 
+class UnfinishedError(JaxrankError, RuntimeError):
+    """A study that several processes share is not complete: this one's part is done."""
+
+
+class StoppedError(JaxrankError, RuntimeError):
+    """A study was asked to stop before it was complete."""
+
+
 class JaxrankWarning(UserWarning):
     """Something in the data deserves a look; the result stands."""
 

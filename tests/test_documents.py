@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
+import yaml
 
 import jaxrank
 from jaxrank.cli.app import make_app
@@ -131,7 +132,7 @@ def test_commands_run_in_order(page: Path, beside: Any) -> None:
 @pytest.mark.parametrize("kind", ["slurm", "hosts"])
 def test_many_hosts(kind: str, tmp_path: Path) -> None:
     """The blocks for clusters, as two processes of this machine: with the variables that SLURM sets, and by address."""
-    block = next(b for b in blocks(DOCS / "uncertainty.md") if b.name == kind)
+    block = next(b for b in blocks(DOCS / "clusters.md") if b.name == kind)
     lines = [line.removeprefix("srun ") for line in block.body.splitlines() if "jaxrank" in line]
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -155,6 +156,66 @@ def test_many_hosts(kind: str, tmp_path: Path) -> None:
     assert "p_best" in said[0]
     assert "p_best" not in said[1]
     assert (tmp_path / "replicates.npz").exists()
+
+
+def command_of(file: str) -> tuple[str, int]:
+    """What a file for clusters runs, and how many run it; its variables are set by the test."""
+    text = (DOCS / "clusters" / file).read_text(encoding="utf-8")
+    if file.endswith(".yaml"):
+        job = yaml.safe_load(text)["spec"]
+        job = job["replicatedJobs"][0]["template"]["spec"] if "replicatedJobs" in job else job
+        box = job["template"]["spec"]["containers"][0]
+        set_ = "".join(f"export {pair['name']}={pair['value']}; " for pair in box.get("env", ()))
+        return set_ + shlex.join([*box["command"], *box["args"]]), job["completions"]
+    jobs = re.search(r"--array=1-(\d+)|--nodes=(\d+)", text)
+    return text, int(jobs[1] or jobs[2]) if jobs else 2
+
+
+CLUSTER_FILES = sorted(p.name for p in (DOCS / "clusters").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", CLUSTER_FILES)
+def test_files_for_clusters(file: str, tmp_path: Path) -> None:
+    """Each as it stands, by processes of this machine with the variables that its scheduler sets; ``srun`` and
+    ``gcloud`` run what they are given, and addresses and folders are those of the test."""
+    rng = np.random.default_rng(0)
+    rows = [f"m{i},q{q},{int(rng.random() < 0.3 + i / 10)}" for i in range(5) for q in range(30)]
+    (tmp_path / "results.csv").write_text("model,question,score\n" + "\n".join(rows), encoding="utf-8")
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    shims = {"srun": '"$@"', "gcloud": 'eval "${@: -1}"', "jaxrank": f'{sys.executable} -m jaxrank "$@"'}
+    for name, body in shims.items():
+        (bin_ / name).write_text(f"#!/bin/bash\nexec bash -c '{body}' x \"$@\"\n", encoding="utf-8")
+        (bin_ / name).chmod(0o755)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    text, jobs = command_of(file)
+    text = text.replace("/study/", f"{tmp_path}/").replace("rank-hosts-0-0.rank:4321", f"127.0.0.1:{port}")
+    text = text.replace("JAX_PLATFORMS=tpu", "JAX_PLATFORMS=cpu").replace("JAX_ENABLE_X64=0", "")
+    running = []
+    for number in range(jobs):
+        env = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+        env |= {"JOB_COMPLETION_INDEX": str(number)} if file.endswith(".yaml") else {}
+        if file == "array.sbatch":
+            env |= {"SLURM_ARRAY_TASK_ID": str(number + 1), "SLURM_ARRAY_TASK_COUNT": str(jobs)}
+            env |= {"SLURM_ARRAY_TASK_MIN": "1"}
+        elif file in ("nodes.sbatch", "tpu.sh"):  # a slice finds its hosts as a step of SLURM does here
+            env |= {"SLURM_JOB_ID": str(port), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": str(jobs)}
+            env |= {"SLURM_PROCID": str(number), "SLURM_LOCALID": "0", "SLURM_STEP_NUM_TASKS": str(jobs)}
+        env |= {"STUDY": str(tmp_path / "spot")}
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        running.append(subprocess.Popen(["bash", "-c", text], env=env, cwd=tmp_path, **pipes))
+    said = [process.communicate(timeout=240)[0] for process in running]
+    assert [process.returncode for process in running] == [0] * jobs, said
+    assert sum("p_best" in words for words in said) >= 1, said
+    if "--shard" in text:
+        with jax.enable_x64(True):
+            make_app()(["merge", str(next(tmp_path.rglob("command.json")).parent)], standalone_mode=False)
+    alone = jaxrank.bootstrap(tmp_path / "results.csv", "borda", n_replicates=2000, dtype="float64")
+    for path in tmp_path.glob("replicates.npz"):
+        np.testing.assert_array_equal(jaxrank.load(path).replicate_scores, alone.replicate_scores)
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, id=title(p)) for p in PAGES])

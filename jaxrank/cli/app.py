@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import pkgutil
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from typer.core import TyperGroup
 
 import jaxrank
 import jaxrank.cli.commands
-from jaxrank.cli.runtime import INTERRUPTED, fail, reporting
+from jaxrank.cli.runtime import INTERRUPTED, TYPED, fail, reporting
 from jaxrank.errors import OptionError
 
 USAGE: Any = typer.BadParameter.__mro__[1]
@@ -47,6 +48,8 @@ class Commands(TyperGroup):
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         code = None
+        words = args[0] if args else extra.get("args")
+        TYPED[:] = sys.argv[1:] if words is None else words
         with reporting():
             try:
                 code = super().main(*args, standalone_mode=False, **extra)

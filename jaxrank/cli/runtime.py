@@ -42,6 +42,9 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
 )
 """Options and calls of Python in messages of the library, and what does the same on the command line."""
 
+TYPED: list[str] = []
+"""The words of the command that runs."""
+
 BAD_INPUT = 2
 INTERRUPTED = 130
 

@@ -10,17 +10,18 @@ and renamed, so that a file is either absent or whole.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from jaxrank.data.files import DAMAGED, create, replacing, sweep
+from jaxrank.data.files import DAMAGED
 from jaxrank.errors import OptionError
+from jaxrank.resampling.store import Store, below, open_store
 
 MANIFEST = "manifest.json"
 STUDY = "study"  # the name in a chunk of whose it is
@@ -37,30 +38,32 @@ class Checkpoint:
     """
 
     def __init__(self, directory: str | os.PathLike[str], configuration: Mapping[str, Any], chunk: int) -> None:
-        self.directory = check_folder(directory)
-        sweep(self.directory)
+        self.store = check_folder(directory)
         self.hash = digest_of(configuration)
-        path = self.directory / MANIFEST
         manifest = {"hash": self.hash, "chunk": chunk, "configuration": dict(configuration)}
-        if create(path, json.dumps(manifest, indent=1, sort_keys=True).encode("utf-8")):
+        if self.store.create(MANIFEST, _as_json(manifest)):
             try:
                 manifest["chunk"] = self._chunk_of_orphans() or chunk
             except OptionError:
-                path.unlink()
+                self.store.remove(MANIFEST)
                 raise
             if manifest["chunk"] != chunk:
-                with replacing(path) as temporary:
-                    temporary.write_bytes(json.dumps(manifest, indent=1, sort_keys=True).encode("utf-8"))
-        stored = read_manifest(path)
-        _refuse_other(self.directory, stored, configuration)
+                self.store.put(MANIFEST, _as_json(manifest))
+        stored = read_manifest(self.store)
+        _refuse_other(self.store, stored, configuration)
         self.chunk = int(stored["chunk"])
+
+    def finished(self, bounds: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Those of the chunks that have a file."""
+        there = set(self.store.names())
+        return {b for b in bounds if name_of(*b) in there}
 
     def load(self, start: int, stop: int, shapes: Mapping[str, tuple[int, ...]] | None) -> dict[str, np.ndarray] | None:
         """The arrays of replicates start..stop-1, None where they are not finished. ``shapes``: those that they must
         have; None where only the number of replicates is known."""
-        path = self._path(start, stop)
+        path = f"{self.store}/{name_of(start, stop)}"
         try:
-            whose, arrays = _read_chunk(path)
+            whose, arrays = _read_chunk(self.store, name_of(start, stop))
         except FileNotFoundError:
             return None
         except (*DAMAGED, OSError) as error:
@@ -81,52 +84,43 @@ class Checkpoint:
     def save(self, start: int, stop: int, arrays: Mapping[str, np.ndarray]) -> None:
         whose = {"hash": self.hash, "start": start, "stop": stop, "chunk": self.chunk}
         contents: dict[str, Any] = {**arrays, STUDY: np.array(json.dumps(whose))}
-        with replacing(self._path(start, stop)) as temporary, temporary.open("wb") as file:
-            np.savez(file, **contents)
-
-    def _path(self, start: int, stop: int) -> Path:
-        return self.directory / f"{start:09d}-{stop:09d}.npz"
+        file = io.BytesIO()
+        np.savez(file, **contents)
+        self.store.put(name_of(start, stop), file.getvalue())
 
     def _chunk_of_orphans(self) -> int | None:
         """The chunk size of chunks that lost their manifest, None without any; `OptionError` unless all are of this
         study."""
         sizes = set()
-        for path in sorted(p for p in self.directory.iterdir() if _CHUNK.fullmatch(p.name)):
+        for name in filter(_CHUNK.fullmatch, self.store.names()):
             try:
-                whose, _ = _read_chunk(path)
+                whose, _ = _read_chunk(self.store, name)
             except (*DAMAGED, OSError):
                 whose = {}
             if whose.get("hash") != self.hash:
                 raise OptionError(
-                    f"checkpoint {str(self.directory)!r} has lost its {MANIFEST}, and {path.name} is no chunk of this "
+                    f"checkpoint {str(self.store)!r} has lost its {MANIFEST}, and {name} is no chunk of this "
                     "study; choose another directory, or delete the chunks"
                 )
             sizes.add(int(whose["chunk"]))
         return max(sizes, default=None)
 
 
-def check_folder(directory: str | os.PathLike[str]) -> Path:
-    """The directory of a checkpoint, made where it is absent; `OptionError` where it cannot be one. Call it before the
+def name_of(start: int, stop: int) -> str:
+    """The file of replicates start..stop-1."""
+    return f"{start:09d}-{stop:09d}.npz"
+
+
+def check_folder(directory: str | os.PathLike[str]) -> Store:
+    """The store of a checkpoint; `OptionError` where it cannot be one, or holds something else. Call it before the
     work."""
-    try:
-        path = Path(directory)
-        path.mkdir(parents=True, exist_ok=True)
-    except TypeError:
-        raise OptionError(f"checkpoint must be a directory, not {directory!r}") from None
-    except (FileExistsError, NotADirectoryError):
-        raise OptionError(f"checkpoint {str(directory)!r} is a file, or lies below one; name a directory") from None
-    except OSError as error:
-        raise OptionError(f"checkpoint {str(directory)!r} cannot be made: {error.strerror}") from None
-    except ValueError as error:  # a zero byte in the name
-        raise OptionError(f"checkpoint {str(directory)!r} is no name of a directory: {error}") from None
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise OptionError(f"checkpoint {str(directory)!r}: no permission to write there; choose another directory")
-    if (path / MANIFEST).exists():
-        read_manifest(path / MANIFEST)
-    return path
+    store = open_store(directory)
+    if store.has(MANIFEST):
+        read_manifest(store)
+    return store
 
 
-def folder_of(directory: str | os.PathLike[str], label: str) -> Path:
+def folder_of(directory: str | os.PathLike[str], label: str) -> Any:
     """The checkpoint of one label in the directory of a study with several.
 
     Different labels have different folders, on file systems too that ignore case: a label that is no plain name of a
@@ -135,14 +129,15 @@ def folder_of(directory: str | os.PathLike[str], label: str) -> Path:
     digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     plain = re.fullmatch(r"[a-z0-9_][a-z0-9_@-]*", label) and len(label) <= _LONGEST and label not in _DEVICES
     if plain and not re.search(r"-[0-9a-f]{12}$", label):
-        return Path(directory) / label
+        return below(directory, label)
     kept = re.sub(r"[^a-z0-9_@-]+", "_", label.lower())[:_LONGEST]
-    return Path(directory) / f"{kept}-{digest}"
+    return below(directory, f"{kept}-{digest}")
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(store: Store) -> dict[str, Any]:
+    path = f"{store}/{MANIFEST}"
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(store.read(MANIFEST).decode("utf-8"))
         whole = isinstance(stored["hash"], str) and int(stored["chunk"]) > 0 and dict(stored["configuration"])
     except (ValueError, KeyError, TypeError, RecursionError):
         whole = False
@@ -167,17 +162,21 @@ def digest_arrays(*arrays: Any) -> str:
     return h.hexdigest()
 
 
-def _read_chunk(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+def _as_json(manifest: dict[str, Any]) -> bytes:
+    return json.dumps(manifest, indent=1, sort_keys=True).encode("utf-8")
+
+
+def _read_chunk(store: Store, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     whose = json.loads(str(arrays.pop(STUDY, "{}")))
     return (whose if isinstance(whose, dict) else {}), arrays
 
 
-def _refuse_other(directory: Path, stored: dict[str, Any], configuration: Mapping[str, Any]) -> None:
+def _refuse_other(store: Store, stored: dict[str, Any], configuration: Mapping[str, Any]) -> None:
     if stored["hash"] == digest_of(configuration):
         return
     other = stored["configuration"]
     changed = sorted(k for k in {*other, *configuration} if other.get(k) != configuration.get(k))
     detail = "; ".join(f"{k}: {other.get(k)!r} there, {configuration.get(k)!r} here" for k in changed)
-    raise OptionError(f"checkpoint {str(directory)!r} holds another study ({detail}); choose another directory")
+    raise OptionError(f"checkpoint {str(store)!r} holds another study ({detail}); choose another directory")

@@ -21,11 +21,12 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, StoppedError, UnfinishedError
 from jaxrank.models.options import check_count
 from jaxrank.resampling import draws
 from jaxrank.resampling.checkpoint import Checkpoint
 from jaxrank.resampling.progress import progress_bar
+from jaxrank.resampling.sharing import Claims, Share, is_stopped, sweep_claims, wait_for_others
 from jaxrank.resampling.work import Replication, Work, kept_of
 
 _AXIS = "replicates"
@@ -45,19 +46,28 @@ def replicate(
     progress: bool | None = None,
     title: str = "",
     collect: Callable[[dict[str, np.ndarray]], Any] | None = None,
+    share: Share | None = None,
 ) -> list[Any]:
     """Do ``work`` on replicates 0 .. n_replicates - 1.
 
     **chunk**: replicates between two looks at the clock; rounded up to whole blocks, no influence on the results.
     **collect**: called with each chunk's arrays as it is finished, in order; the list of what it returned is the
     result. By default the chunks themselves.
+    **share**: with other processes, through the checkpoint (see `contribute`). `UnfinishedError` where others still
+    have chunks to do; a process that takes any chunk waits for them, and does those of others that died.
 
     With several local devices each runs a share of the blocks of a chunk; with several hosts (`jax.distributed`)
     each runs every n-th chunk, and all of them return the chunks of this host only (see `gather_hosts`).
     """
     check_count("n_replicates", n_replicates)
     size = checkpoint.chunk if checkpoint else chunk_size(work, n_replicates, chunk)
-    bounds = [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
+    bounds = _bounds(n_replicates, size)
+    if share is not None and checkpoint is not None:
+        while missing := contribute(work, n_replicates, checkpoint, share, progress=progress, title=title):
+            if not share.steals:
+                raise UnfinishedError(_unfinished(checkpoint, share, bounds, missing))
+            wait_for_others(share.claim_timeout)
+        sweep_claims(checkpoint)
     if len(bounds) < jax.process_count():
         raise OptionError(
             f"{n_replicates} replicates in chunks of {size} leave some of {jax.process_count()} hosts without work; "
@@ -72,15 +82,47 @@ def replicate(
     return out
 
 
-def chunk_size(work: Work, n_replicates: int, chunk: int | None = None) -> int:
-    """Replicates in a chunk: whole blocks, as many as the memory budget allows, and enough chunks for all cores."""
+def contribute(
+    work: Work,
+    n_replicates: int,
+    checkpoint: Checkpoint,
+    share: Share,
+    *,
+    progress: bool | None = None,
+    title: str = "",
+) -> list[tuple[int, int]]:
+    """Do this process's part of a study that several share; returns the chunks that nobody has finished since."""
+    bounds = _bounds(n_replicates, checkpoint.chunk)
+    if share.count > len(bounds):
+        raise OptionError(
+            f"{n_replicates} replicates in chunks of {checkpoint.chunk} are {len(bounds)} in all, which leave some of "
+            f"{share.count} shards without work; use fewer shards, or a smaller chunk_size in a new directory"
+        )
+    done = checkpoint.finished(bounds)
+    todo = [b for b in share.order(bounds) if b not in done]
+    if todo:
+        claims = Claims(checkpoint.store, share.claim_timeout) if share.steals else None
+        with (
+            contextlib.nullcontext() if claims is None else claims.kept_fresh(),
+            progress_bar(title, sum(b - a for a, b in todo), progress, "replicates") as advance,
+        ):
+            parts = _in_order(work, todo, checkpoint.chunk, checkpoint, claims)
+            for (start, stop), _ in zip(todo, parts, strict=True):
+                advance(stop - start)
+        done = checkpoint.finished(bounds)
+    return [b for b in bounds if b not in done]
+
+
+def chunk_size(work: Work, n_replicates: int, chunk: int | None = None, processes: int = 1) -> int:
+    """Replicates in a chunk: whole blocks, as many as the memory budget allows, and enough chunks for all cores of all
+    processes that share the study."""
     if chunk is not None:
         check_count("chunk_size", chunk)
     n_parts = len(_devices(work))
     if chunk is None:
         most = _HOST_REPLICATES if _on_host(work) else _CHUNK_REPLICATES
         chunk = min(max(_CHUNK_BYTES // _traced(work).lane_bytes, 1), most)
-        chunk = min(chunk, -(-n_replicates // (_SHARES * _workers(work) * jax.process_count())))
+        chunk = min(chunk, -(-n_replicates // (_SHARES * _workers(work) * jax.process_count() * processes)))
     unit = work.block * n_parts
     n_units = -(-chunk // unit)
     if n_units > 1:
@@ -94,7 +136,7 @@ def gather_hosts(arrays: dict[str, np.ndarray], n_replicates: int, size: int) ->
         return arrays
     from jax.experimental import multihost_utils
 
-    bounds = [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
+    bounds = _bounds(n_replicates, size)
     order = [
         np.concatenate([np.arange(*b) for b in bounds[p :: jax.process_count()]] or [np.zeros(0, int)])
         for p in range(jax.process_count())
@@ -122,17 +164,41 @@ def sum_hosts(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: x.sum(axis=0) for name, x in parts.items()}
 
 
+def _bounds(n_replicates: int, size: int) -> list[tuple[int, int]]:
+    return [(a, min(a + size, n_replicates)) for a in range(0, n_replicates, size)]
+
+
+def _unfinished(checkpoint: Checkpoint, share: Share, bounds: list[Any], missing: list[Any]) -> str:
+    done = f"{len(bounds) - len(missing)} of {len(bounds)} chunks in {checkpoint.store} are finished"
+    if share.index < 0:
+        first, last = missing[0][0], missing[0][1] - 1
+        return f"{done}, and the first without a file is that of replicates {first} to {last}; run the shards again"
+    return f"{share} is done, {done}; when all shards are, merge them"
+
+
 def _in_order(
-    work: Work, bounds: list[tuple[int, int]], size: int, checkpoint: Checkpoint | None
+    work: Work,
+    bounds: list[tuple[int, int]],
+    size: int,
+    checkpoint: Checkpoint | None,
+    claims: Claims | None = None,
 ) -> Iterator[dict[str, np.ndarray]]:
-    """Chunks in order, a few in flight on the cores at a time."""
+    """Chunks in order, a few in flight on the cores at a time; with ``claims`` an empty one for a chunk that another
+    process has in hand or has done."""
     devices = _devices(work)
     x64 = jax.config.read("jax_enable_x64")  # a thread-local setting
 
     def job(start: int, stop: int) -> dict[str, np.ndarray]:
         with jax.enable_x64(x64):
+            if claims is not None and not (claims.is_open((start, stop)) and claims.take((start, stop))):
+                return {}
             stored = checkpoint.load(start, stop, _shapes(work, stop - start)) if checkpoint else None
+            if stored is None and is_stopped():
+                kept = f"; what is finished lies in {checkpoint.store}, and the same call goes on" if checkpoint else ""
+                raise StoppedError(f"the study was asked to stop{kept}")
             if stored is not None:
+                if claims is not None:
+                    claims.release((start, stop))
                 return stored
             if isinstance(work, Replication) and work.ranker.host:
                 arrays = _run_on_host(work, start, stop, size)
@@ -141,6 +207,8 @@ def _in_order(
             batch = work.reduce(arrays)
         if checkpoint:
             checkpoint.save(start, stop, batch)
+        if claims is not None:
+            claims.release((start, stop))
         return batch
 
     n_workers = _workers(work)

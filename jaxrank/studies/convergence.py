@@ -17,11 +17,12 @@ from jaxrank.models.options import check_count, check_flag, check_number, shown
 from jaxrank.models.ranker import Methods
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
-from jaxrank.resampling.checkpoint import folder_of
+from jaxrank.resampling.checkpoint import Checkpoint, folder_of
 from jaxrank.resampling.configuration import check_running, open_checkpoint
-from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
+from jaxrank.resampling.engine import contribute, gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
+from jaxrank.resampling.sharing import Share
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
 from jaxrank.results.fit import Result
 from jaxrank.studies.fit import as_key
@@ -47,6 +48,7 @@ def convergence(
     dtype: Dtype | None = None,
     chunk_size: int | None = None,
     checkpoint: PathLike | None = None,
+    shard: str | Share | None = None,
     progress: bool | None = None,
 ) -> Convergence:
     """Draw N trials with replacement ``n_replicates`` times, rank after every trial, and see when rankings settle.
@@ -82,7 +84,8 @@ def convergence(
     _check_scheme(data, scheme, n_trials)
     points = _check_grid(grid, n_trials, bool(data.questions))
     n = number_of_replicates(data, Trials(), n_replicates)
-    check_running(checkpoint, chunk_size)
+    share = check_running(checkpoint, chunk_size, shard)
+    prepared: dict[str, tuple[Checkpoint | None, int, np.ndarray]] = {}
     curves: dict[str, Curve] = {}
     works: dict[str, PrefixWork] = {}
     wide: dict[str, bool] = {}
@@ -108,10 +111,17 @@ def convergence(
                 "pairing": pairing,
                 "study": "convergence",
             }
-            disk, size = open_checkpoint(where, work, data, labels, n, chunk_size)
-            batches = replicate(work, n, chunk=size, checkpoint=disk, progress=progress, title=f"{label}, every n")
-            curves[label] = _curve(batches, target, n, size)
-        works[label] = work
+            disk, size = open_checkpoint(where, work, data, labels, n, chunk_size, share)
+            if disk is not None and share is not None:
+                contribute(work, n, disk, share, progress=progress, title=f"{label}, every n")
+        works[label], prepared[label] = work, (disk, size, target)
+    for label, (disk, size, aim) in prepared.items():
+        with precision("float64" if wide[label] else dtype):
+            title = f"{label}, every n"
+            batches = replicate(
+                works[label], n, chunk=size, checkpoint=disk, progress=progress, title=title, share=share
+            )
+            curves[label] = _curve(batches, aim, n, size)
     how = reference if isinstance(reference, str) else "given"
     return Convergence(
         methods=tuple(named),

@@ -22,10 +22,11 @@ from jaxrank.methods.catalogue import make
 from jaxrank.models.options import check_count, check_flag
 from jaxrank.models.ranker import Methods, Ranker, options_by_model
 from jaxrank.numerics.precision import precision
-from jaxrank.resampling.checkpoint import folder_of
+from jaxrank.resampling.checkpoint import Checkpoint, folder_of
 from jaxrank.resampling.configuration import check_running, open_checkpoint
-from jaxrank.resampling.engine import gather_hosts, replicate
+from jaxrank.resampling.engine import contribute, gather_hosts, replicate
 from jaxrank.resampling.schemes import Models, Subsample
+from jaxrank.resampling.sharing import Share
 from jaxrank.resampling.sources import make_stream
 from jaxrank.resampling.work import block_size, concatenate
 from jaxrank.results.pools import Pools, PoolWork
@@ -49,6 +50,7 @@ def model_pools(
     dtype: Dtype | None = None,
     chunk_size: int | None = None,
     checkpoint: PathLike | None = None,
+    shard: str | Share | None = None,
     progress: bool | None = None,
 ) -> Pools:
     """Draw ``n_replicates`` pools of ``size`` models, rank each from every single trial, and compare with all trials.
@@ -72,7 +74,8 @@ def model_pools(
     named = named_methods(methods)
     priors = priors_for(named, R0)
     check_pairing({label: make(method) for label, method in named.items()}, data, pairing)
-    check_running(checkpoint, chunk_size)
+    share = check_running(checkpoint, chunk_size, shard)
+    prepared: dict[str, tuple[PoolWork, Checkpoint | None, int]] = {}
     members, gold, own, undefined = np.zeros((0, size), int), {}, {}, {}
     for label, method in named.items():
         ranker = prepare(method, data, priors[label], {})
@@ -84,8 +87,15 @@ def model_pools(
             work = _work(data, ranker, label, size, pairing, as_key(seed))
             where = None if checkpoint is None else folder_of(checkpoint, label)
             labels = {"method": label, "size": str(size), "seed": str(seed), "pairing": pairing, "study": "pools"}
-            disk, step = open_checkpoint(where, work, data, labels, n_replicates, chunk_size)
-            batches = replicate(work, n_replicates, chunk=step, checkpoint=disk, progress=progress, title=label)
+            disk, step = open_checkpoint(where, work, data, labels, n_replicates, chunk_size, share)
+            if disk is not None and share is not None:
+                contribute(work, n_replicates, disk, share, progress=progress, title=label)
+            prepared[label] = work, disk, step
+    for label, (work, disk, step) in prepared.items():
+        with precision(dtype):
+            batches = replicate(
+                work, n_replicates, chunk=step, checkpoint=disk, progress=progress, title=label, share=share
+            )
             found = gather_hosts(concatenate(batches), n_replicates, step)
         members, gold[label], own[label] = found["members"], found["gold"], found["own"]
         undefined[label] = found["gold_undefined"]

@@ -23,6 +23,7 @@ from jaxrank.resampling.clusters import Clusters
 from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import gather_hosts, replicate, sum_hosts
 from jaxrank.resampling.schemes import Models, Scheme, Subsample, as_scheme
+from jaxrank.resampling.sharing import Share
 from jaxrank.resampling.sources import make_source
 from jaxrank.resampling.tabulated import tabulated_replication
 from jaxrank.resampling.tally import Tally
@@ -51,6 +52,7 @@ def bootstrap(
     keep: Literal["scores"] = "scores",
     chunk_size: int | None = None,
     checkpoint: PathLike | None = None,
+    shard: str | Share | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Replicates: ...
@@ -75,6 +77,7 @@ def bootstrap(
     keep: Literal["scores", "summary"] = "scores",
     chunk_size: int | None = None,
     checkpoint: PathLike | None = None,
+    shard: str | Share | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Replicates | Summary:
@@ -92,7 +95,11 @@ def bootstrap(
     **keep**: "scores" keeps all scores; "summary" keeps counts only, so that memory does not grow with B.
     **chunk_size**: replicates between two checkpoints; by default from memory.
     **checkpoint**: a directory for finished chunks, of this study alone. A study that was stopped goes on where it
-    stood; another study in that directory is an error.
+    stood; another study in that directory is an error. An address of fsspec (gs://, s3://) does as well.
+    **shard**: share the study with other processes that make the same call with the same checkpoint: "K/N" does every
+    N-th chunk (K from 1 to N) and raises `UnfinishedError` until all shards are done; "auto" takes K and N from SLURM
+    or Kubernetes; "steal" does any chunk that nobody has in hand, those of processes that died too, and returns when
+    all are done; "merge" only puts together. The result has the bits of one run.
     **progress**: a progress bar; by default on a terminal only.
 
     Replicates in which the method fails are kept with their status and never raise. Point estimates come from the whole
@@ -121,7 +128,7 @@ def bootstrap(
     check_prior(ranker, R0, scheme, name)
     check_trials(data, scheme)
     n = number_of_replicates(data, scheme, n_replicates)
-    check_running(checkpoint, chunk_size)
+    share = check_running(checkpoint, chunk_size, shard)
     with precision(_digits(ranker, data, dtype)):
         key = as_key(seed)
         estimate = whole_fit(data, ranker, name, pairing, key)
@@ -130,11 +137,11 @@ def bootstrap(
             ranker = near(ranker, estimate)
             work = Replication.make(ranker, make_source(data, ranker, scheme, pairing, name), key)
         labels = {"method": name, "scheme": str(scheme), "seed": str(seed), "pairing": pairing}
-        disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size)
+        disk, size = open_checkpoint(checkpoint, work, data, labels, n, chunk_size, share)
         common = {"method": name, "models": data.models, "scheme": str(scheme), "seed": seed, "estimate": estimate}
         common["unit"] = unit_of(data, scheme)
         run_all = lambda collect: replicate(
-            work, n, chunk=size, checkpoint=disk, progress=progress, title=name, collect=collect
+            work, n, chunk=size, checkpoint=disk, progress=progress, title=name, collect=collect, share=share
         )
         if keep == "summary":
             centre = centre_of(estimate)

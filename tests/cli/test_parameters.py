@@ -76,6 +76,7 @@ def test_one_name_means_one_thing_in_all_commands() -> None:
         "rubrics",
         "compare",
         "diff",
+        "merge",
     }
     assert having["--level"] == having["--method"] - {"methods", "converge"} | {
         "arise",
@@ -188,6 +189,9 @@ def data_file(folder: Path) -> str:
 def test_no_bad_argument_ends_in_a_traceback(run: Run, command: str, tmp_path: Path, record_property: Any) -> None:
     """interface 21 and section 4: every bad value of every option of every command; the number of runs is printed."""
     file = data_file(tmp_path)
+    if command == "merge":
+        assert run("bootstrap", file, *QUICK["bootstrap"], "--checkpoint", "study")[0] == 0
+        file = "study"
     takes_file = any(p.param_type_name == "argument" for p in PARAMETERS[command]) and command != "list"
     code, _, err = run(command, *([file] if takes_file else []), *QUICK.get(command, []))
     assert code == 0, err  # so that what is refused below is refused for the bad value

@@ -14,6 +14,7 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.cli.app import make_app
+from jaxrank.cli.hosts import devices_of_task
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.replicates import bootstrap
 
@@ -108,7 +109,8 @@ def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
     start = [
         sys.executable,
         "-m",
@@ -131,11 +133,57 @@ def test_two_hosts_share_a_study(results: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     told = [h.communicate(timeout=300)[0] for h in hosts]
     assert [h.returncode for h in hosts] == [0, 0], told
+    for number, words in enumerate(told):
+        assert f"host {number} of 2: 4 cpu devices" in words
     assert "rank_lower" in told[0]
     assert "rank_lower" not in told[1]
     with np.load(tmp_path / "0.npz") as stored:
         wanted = bootstrap(jr.read(results), "avg", n_replicates=3000, dtype="float64")
         np.testing.assert_array_equal(stored["scores"], wanted.replicate_scores)
+
+
+LAYOUTS = {
+    "no SLURM": ({"CUDA_VISIBLE_DEVICES": "0,1"}, None, ""),
+    "no GPU": ({"SLURM_LOCALID": "0"}, None, ""),
+    "one task takes all": ({"SLURM_LOCALID": "0", "CUDA_VISIBLE_DEVICES": "0,1,2,3"}, [0, 1, 2, 3], ""),
+    "two tasks see all": (
+        {"SLURM_LOCALID": "1", "CUDA_VISIBLE_DEVICES": "0,1,2,3", "SLURM_STEP_TASKS_PER_NODE": "2(x3)"},
+        [2, 3],
+        "",
+    ),
+    "each task sees its own": (
+        {
+            "SLURM_LOCALID": "1",
+            "CUDA_VISIBLE_DEVICES": "2,3",
+            "SLURM_STEP_TASKS_PER_NODE": "2",
+            "SLURM_GPUS_ON_NODE": "4",
+        },
+        [0, 1],
+        "",
+    ),
+    "GPUs left": (
+        {"SLURM_LOCALID": "2", "CUDA_VISIBLE_DEVICES": "0,1,2,3", "SLURM_STEP_TASKS_PER_NODE": "3"},
+        [2],
+        "1 of 4 GPUs of this node stay idle",
+    ),
+    "tasks left": (
+        {
+            "SLURM_LOCALID": "2",
+            "CUDA_VISIBLE_DEVICES": "0,1",
+            "SLURM_STEP_TASKS_PER_NODE": "4,3(x2)",
+            "SLURM_NODEID": "2",
+        },
+        [0],
+        "3 tasks on this node share 2 GPUs",
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gpus_of_a_node_are_divided_among_its_tasks(layout: str) -> None:
+    environment, ids, note = LAYOUTS[layout]
+    found, said = devices_of_task(environment)
+    assert found == ids and said.startswith(note) and bool(said) == bool(note)
 
 
 @pytest.mark.parametrize("text", ["there", "host,2,0", "host:1,2,2", "host:1,two,0", "auto"])

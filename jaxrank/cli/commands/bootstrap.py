@@ -26,6 +26,7 @@ from jaxrank.cli.arguments import (
 )
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
+from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
 from jaxrank.cli.tables import Table
 from jaxrank.results.bars import Bars
 
@@ -36,12 +37,6 @@ SchemeName = Annotated[
         help="What is drawn again: questions (default; battles and lists: these), independent (trials), trials, "
         "trials_per_question, questions_and_trials, bayesian or subsample(n).",
         show_default=False,
-    ),
-]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint", metavar="FOLDER", help="Keep finished chunks here; a stopped study goes on from them."
     ),
 ]
 ChunkSize = Annotated[
@@ -62,8 +57,12 @@ def bootstrap(
     level: Level = 0.95,
     include_partial: IncludePartial = False,
     seed: Seed = 0,
-    checkpoint: Checkpoint = None,
+    checkpoint: CheckpointFolder = None,
     chunk_size: ChunkSize = None,
+    shard: Shard = None,
+    steal: Steal = False,
+    claim_timeout: ClaimTimeout = 60.0,
+    grace: Grace = GRACE,
     hosts: Hosts = None,
     output: Output = None,
     save: Annotated[Path | None, save_option("all replicates", (".npz", ".parquet"))] = None,
@@ -82,18 +81,21 @@ def bootstrap(
     options = settings_of(name, settings)
     data = rankable(data, include_partial)
     R0 = None if prior_file is None else read_prior(prior_file, data)
+    share = share_of(shard, steal, claim_timeout, checkpoint)
     prints = join_hosts(hosts)
-    rep = study(
-        data,
-        name,
-        n_replicates=replicates,
-        scheme=drawn,
-        seed=seed,
-        R0=R0,
-        checkpoint=checkpoint,
-        chunk_size=chunk_size,
-        **options,
-    )
+    with shared(checkpoint, share, grace):
+        rep = study(
+            data,
+            name,
+            n_replicates=replicates,
+            scheme=drawn,
+            seed=seed,
+            R0=R0,
+            checkpoint=checkpoint,
+            chunk_size=chunk_size,
+            shard=share,
+            **options,
+        )
     if not prints:
         return
     say_headline(rep, level)

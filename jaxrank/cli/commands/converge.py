@@ -19,9 +19,10 @@ from jaxrank.cli.arguments import (
     save_option,
     with_data,
 )
-from jaxrank.cli.commands.bootstrap import Checkpoint, ChunkSize
+from jaxrank.cli.commands.bootstrap import ChunkSize
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
+from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
 from jaxrank.cli.tables import Table
 
 
@@ -34,8 +35,12 @@ def converge(
     scheme: Annotated[str, typer.Option(help="trials, trials_per_question, independent or subsample(N).")] = "trials",
     prior_file: PriorFile = None,
     seed: Seed = 0,
-    checkpoint: Checkpoint = None,
+    checkpoint: CheckpointFolder = None,
     chunk_size: ChunkSize = None,
+    shard: Shard = None,
+    steal: Steal = False,
+    claim_timeout: ClaimTimeout = 60.0,
+    grace: Grace = GRACE,
     hosts: Hosts = None,
     output: Output = None,
     save: Annotated[
@@ -51,18 +56,21 @@ def converge(
     check_output("--save", save, (*TABLES, ".npz"))
     methods = {name: parse_method(name) for name in method}
     R0 = None if prior_file is None else read_prior(prior_file, data)
+    share = share_of(shard, steal, claim_timeout, checkpoint)
     prints = join_hosts(hosts)
-    con = convergence(
-        data,
-        methods or None,
-        n_replicates=replicates,
-        reference=reference,
-        seed=seed,
-        scheme=scheme,
-        R0=R0,
-        checkpoint=checkpoint,
-        chunk_size=chunk_size,
-    )
+    with shared(checkpoint, share, grace):
+        con = convergence(
+            data,
+            methods or None,
+            n_replicates=replicates,
+            reference=reference,
+            seed=seed,
+            scheme=scheme,
+            R0=R0,
+            checkpoint=checkpoint,
+            chunk_size=chunk_size,
+            shard=share,
+        )
     if not prints:
         return
     title = f"convergence@n of {con.n_replicates} replicates by {con.scheme}, reference: {con.reference}"
