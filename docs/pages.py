@@ -131,7 +131,8 @@ def parity() -> str:
         "of the method, on purpose. The tests run scorio's own test data: every ranking is the same at the defaults, "
         "or stands in a table with its reason.",
         "The metrics of `scorio.eval` are `jaxrank.evaluation`: `avg`, `bayes`, `pass_at_k`, `pass_hat_k`, "
-        "`g_pass_at_k_tau`, `mg_pass_at_k`, each with the interval that scorio's `..._ci` returns. Missing cells, "
+        "`g_pass_at_k_tau`, `mg_pass_at_k` and their later relatives, each with the interval that scorio's `..._ci` "
+        'returns as `method="normal"`. Missing cells, '
         "which scorio refuses, are read by nearly all methods.",
         "| identifier | scorio | departs |\n| --- | --- | --- |",
     ]

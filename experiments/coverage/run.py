@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxrank import evaluation as ev
 from jaxrank.data.statistics import Counts
-from jaxrank.evaluation import exact
+from jaxrank.numerics import credits
 
 HERE = Path(__file__).parent
 K = 4
@@ -24,19 +24,19 @@ METRICS = {
     "avg": (lambda s, i: ev.avg(s, level=i), lambda p: p),
     "pass_at_4": (
         lambda s, i: ev.pass_at_k(s, K, level=i, extrapolate=True, method="normal"),
-        lambda p: exact.any_curve(p, K, 0),
+        lambda p: credits.AnySuccess(K).curve(p),
     ),
     "pass_hat_4": (
         lambda s, i: ev.pass_hat_k(s, K, level=i, extrapolate=True, method="normal"),
-        lambda p: exact.all_curve(p, K, 0),
+        lambda p: credits.AllSuccesses(K).curve(p),
     ),
     "g_pass_at_4_0.5": (
         lambda s, i: ev.g_pass_at_k_tau(s, K, 0.5, level=i, extrapolate=True, method="normal"),
-        lambda p: exact.threshold_curve(p, K, 2),
+        lambda p: credits.AtLeast(K, 2).curve(p),
     ),
     "mg_pass_at_4": (
         lambda s, i: ev.mg_pass_at_k(s, K, level=i, extrapolate=True, method="normal"),
-        lambda p: exact.excess_curve(p, K, 0),
+        lambda p: credits.Excess(K).curve(p),
     ),
 }
 

@@ -11,17 +11,36 @@ from jaxrank.evaluation.decisions import (
     trials_needed,
 )
 from jaxrank.evaluation.estimates import Estimate
-from jaxrank.evaluation.metrics import avg, bayes, clustered_error, g_pass_at_k_tau, mg_pass_at_k, pass_at_k, pass_hat_k
+from jaxrank.evaluation.geometric import geo_spectrum_at_k, geo_spectrum_star_at_k, geom_at_k, geom_ds_at_k
+from jaxrank.evaluation.graded import max_at_k
+from jaxrank.evaluation.metrics import avg, bayes, clustered_error
 from jaxrank.evaluation.paired_tests import mcnemar, probability_better, sign_flip, signed_rank
 from jaxrank.evaluation.table_tests import probability_of_improvement
+from jaxrank.evaluation.tries import (
+    auc_at_k,
+    g_pass_at_k_tau,
+    maj_at_k,
+    mg_pass_at_k,
+    pass_at_k,
+    pass_hat_k,
+    threshold_spectrum_at_k,
+    unanimous_at_k,
+)
 
 __all__ = [
     "Estimate",
+    "auc_at_k",
     "avg",
     "bayes",
     "clustered_error",
     "g_pass_at_k_tau",
+    "geo_spectrum_at_k",
+    "geo_spectrum_star_at_k",
+    "geom_at_k",
+    "geom_ds_at_k",
     "greedy_alignment",
+    "maj_at_k",
+    "max_at_k",
     "mcnemar",
     "mg_pass_at_k",
     "next_trials",
@@ -37,5 +56,7 @@ __all__ = [
     "sign_flip",
     "signed_rank",
     "stopping_rule",
+    "threshold_spectrum_at_k",
     "trials_needed",
+    "unanimous_at_k",
 ]

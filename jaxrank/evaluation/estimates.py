@@ -174,10 +174,11 @@ def interval_estimate(
 
 
 def by_question(
-    cells: Cells, values: Array, point: Array, mean: Array, sd: Array, level: float, top: float
+    cells: Cells, values: Array, point: Array, mean: Array, sd: Array, level: float, bounds: tuple[float, float]
 ) -> Estimate:
-    """The point estimate, a mean over questions of ``values`` (L, M) from 0 to ``top``, with Wilson's interval at the
+    """The point estimate, a mean over questions of ``values`` (L, M) within ``bounds``, with Wilson's interval at the
     number of independent questions that their spread is worth; of models without a point that of the posterior."""
+    low, high = bounds
     level = check_level(level)
     score, weight = np.asarray(point, float), np.asarray(cells.stat.observed, float)
     seen = weight > 0
@@ -185,8 +186,9 @@ def by_question(
     weight = weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     off = np.where(seen, np.nan_to_num(np.asarray(values, float) - score[:, None]), 0)
     variance = n / np.maximum(n - 1, 1) * ((weight * off) ** 2).sum(axis=1)
-    ends = of_shares(score, variance, np.asarray(cells.stat.trials, float).sum(axis=1), n, level, top)
-    posterior = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), (0.0, top))
+    trials = np.asarray(cells.stat.trials, float).sum(axis=1)
+    ends = [low + x for x in of_shares(score - low, variance, trials, n, level, high - low)]
+    posterior = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), bounds)
     known = np.isfinite(score)
     lower: Any
     upper: Any

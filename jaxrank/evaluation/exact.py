@@ -13,40 +13,6 @@ from jaxrank.numerics.interval import check_level
 _BLOCK = 8_000_000  # drawn means held at a time
 
 
-def any_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
-    return -np.expm1(k * np.log1p(-np.minimum(p, 1 - 1e-16)))
-
-
-def all_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
-    return p**k
-
-
-def threshold_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
-    """Pr(X >= needed) for X ~ Binomial(k, p)."""
-    from scipy.special import bdtrc
-
-    return bdtrc(needed - 1, k, p)
-
-
-def excess_curve(p: np.ndarray, k: int, needed: int) -> np.ndarray:
-    """2/k E[(X - h)_+] with h = ceil(k/2): k p Pr(X' >= h) - h Pr(X >= h + 1), X' of k - 1 trials."""
-    from scipy.special import bdtrc
-
-    h = -(-k // 2)
-    if h >= k:
-        return np.zeros_like(p)
-    upper = bdtrc(h - 1, k - 1, p)
-    return np.maximum(2 / k * (k * p * upper - h * bdtrc(h, k, p)), 0)
-
-
-CURVES: dict[str, Callable[..., np.ndarray]] = {
-    "any": any_curve,
-    "all": all_curve,
-    "threshold": threshold_curve,
-    "excess": excess_curve,
-}
-
-
 def beta_interval(cells: Cells, normal: Estimate, curve: Any, level: float, n_draws: int, seed: int) -> Estimate:
     """Quantiles of the mean over questions of an increasing function ``curve`` of the success rates."""
     counts = 1 + np.asarray(cells.stat.categories, float) + np.asarray(cells.prior, float)

@@ -21,39 +21,16 @@ questions: Wilson's of the point estimate at the number of independent questions
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 import numpy.typing as npt
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from jaxrank.data.names import name_list
-from jaxrank.errors import OptionError, UndefinedScoreError, UnsupportedDataError
 from jaxrank.evaluation import exact
-from jaxrank.evaluation.beta_moments import (
-    Polynomial,
-    all_moments,
-    any_moments,
-    excess_weights,
-    threshold_weights,
-    weighted_moments,
-)
-from jaxrank.evaluation.estimates import (
-    Cells,
-    Estimate,
-    Evaluated,
-    by_question,
-    interval_estimate,
-    over_questions,
-    read,
-    weights_size,
-)
-from jaxrank.models.options import check_choice, check_count, check_number
-from jaxrank.numerics import hypergeometric
+from jaxrank.evaluation.estimates import Estimate, Evaluated, interval_estimate, over_questions, read, weights_size
+from jaxrank.models.options import check_choice, check_count
 from jaxrank.numerics.dirichlet import dirichlet_moments
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.seeds import check_seed
@@ -85,7 +62,7 @@ def bayes(
         weights = cells.stat.levels if w is None else jnp.asarray(w, cells.stat.levels.dtype)
         mean, sd = _bayes_moments(cells.stat, cells.prior, weights)
         normal = interval_estimate(cells, mean, mean, sd, level, (jnp.min(weights), jnp.max(weights)))
-        if _is_exact(method, n_draws, seed):
+        if is_exact(method, n_draws, seed):
             return exact.dirichlet_interval(cells, normal, weights, level, n_draws, seed)
         return normal
 
@@ -109,104 +86,8 @@ def avg(
         weights = cells.stat.levels if w is None else jnp.asarray(w, cells.stat.levels.dtype)
         mean, sd = _avg_moments(cells.stat, weights)
         normal = interval_estimate(cells, mean, mean, sd, level, (jnp.min(weights), jnp.max(weights)))
-        if _is_exact(method, n_draws, seed):
+        if is_exact(method, n_draws, seed):
             return exact.stretched_interval(cells, normal, weights, level, n_draws, seed)
-        return normal
-
-
-class TriesOptions(TypedDict, total=False):
-    """Options of the Pass@k family; see the module."""
-
-    R0: npt.ArrayLike | None
-    strength: float | Array
-    method: str | None
-    n_draws: int
-    seed: int
-    dtype: str | None
-    extrapolate: bool
-
-
-def pass_at_k(R: Evaluated, k: int, *, level: float = 0.95, **options: Unpack[TriesOptions]) -> Estimate:
-    """Pass@k: chance that at least one of k tries succeeds [chen2021]; posterior of the mean of 1 - (1 - p_m)^k.
-
-    **options**: R0, strength, method, n_draws, seed, dtype, extrapolate: see the module.
-
-    >>> from jaxrank import evaluation
-    >>> round(float(evaluation.pass_at_k([[1, 1, 1, 0], [1, 0, 0, 0]], 2).point), 3)
-    0.75
-    """
-    return _tries(R, k, level, "any", 0, **options)
-
-
-def pass_hat_k(R: Evaluated, k: int, *, level: float = 0.95, **options: Unpack[TriesOptions]) -> Estimate:
-    """Pass^k: chance that all of k tries succeed [yao2024]; posterior of the mean of p_m^k. Options as `pass_at_k`.
-
-    >>> from jaxrank import evaluation
-    >>> round(float(evaluation.pass_hat_k([[1, 1, 1, 0], [1, 0, 0, 0]], 2).point), 3)
-    0.25
-    """
-    return _tries(R, k, level, "all", 0, **options)
-
-
-def g_pass_at_k_tau(
-    R: Evaluated, k: int, tau: float, *, level: float = 0.95, **options: Unpack[TriesOptions]
-) -> Estimate:
-    """G-Pass@k_tau: chance that at least max(1, ceil(tau k)) of k tries succeed [liu2025]. Options as `pass_at_k`."""
-    check_number("tau", tau, 0, 1)
-    product = float(tau) * _whole(k)
-    return _tries(R, k, level, "threshold", max(1, int(np.ceil(product * (1 - 4 * np.finfo(float).eps)))), **options)
-
-
-def mg_pass_at_k(R: Evaluated, k: int, *, level: float = 0.95, **options: Unpack[TriesOptions]) -> Estimate:
-    """mG-Pass@k: 2/k sum over i = ceil(k/2)+1..k of G-Pass@k at i/k [liu2025]; 0 for k = 1. Options as `pass_at_k`."""
-    return _tries(R, k, level, "excess", 0, **options)
-
-
-def _tries(
-    R: Evaluated,
-    k: int,
-    level: float,
-    kind: str,
-    needed: int,
-    *,
-    R0: npt.ArrayLike | None = None,
-    strength: float | Array = 1.0,
-    method: str | None = None,
-    n_draws: int = 20_000,
-    seed: int = 0,
-    dtype: str | None = None,
-    extrapolate: bool = False,
-) -> Estimate:
-    k = _whole(k)
-    with precision(dtype):
-        cells = read(R, R0, strength, 2 if isinstance(R, Tracer) else None)
-        if cells.stat.categories.shape[-1] != 2:
-            raise UnsupportedDataError(
-                "the Pass@k family is defined for outcomes 0 and 1; "
-                f"R has {cells.stat.categories.shape[-1]} categories. "
-                "Use bayes or avg, or turn R into 0 and 1 (for example R >= threshold)"
-            )
-        if not extrapolate:
-            _check_trials(cells, k)
-        polynomial = None
-        if kind in ("threshold", "excess"):
-            polynomial = Polynomial.of(threshold_weights(k, needed) if kind == "threshold" else excess_weights(k))
-        # As arrays, so that another k does not compile again (a polynomial does, its size being k).
-        numbers = (np.asarray(k, float), np.asarray(needed, float))
-        values, point, mean, sd = _tries_moments(cells.stat, cells.prior, kind, *numbers, polynomial)
-        top = 2 / k * (k - -(-k // 2)) if kind == "excess" else 1.0
-        traced = isinstance(point, Tracer)
-        method = ("normal" if traced else "questions") if method is None else method
-        with_posterior = _is_exact(method, n_draws, seed, "questions")
-        if method == "questions":
-            if traced:
-                raise OptionError('method="questions" reads numbers; inside jit and vmap use method="normal"')
-            return by_question(cells, values, point, mean, sd, level, top)
-        normal = interval_estimate(cells, point, mean, sd, level, (0.0, top))
-        if with_posterior:
-            return exact.beta_interval(
-                cells, normal, partial(exact.CURVES[kind], k=k, needed=needed), level, n_draws, seed
-            )
         return normal
 
 
@@ -248,53 +129,8 @@ def _avg_moments(stat: Any, weights: Array) -> tuple[Array, Array]:
     return over_questions(stat.observed, mean, variance * jnp.square((n + weights.shape[0]) / safe))
 
 
-@eqx.filter_jit
-def _tries_moments(
-    stat: Any, prior: Array, kind: str, k: Any, needed: Any, polynomial: Polynomial | None
-) -> tuple[Array, Array, Array, Array]:
-    c, n, observed = stat.successes, stat.trials, stat.observed
-    enough = n >= k
-    safe_c, safe_n = jnp.where(enough, c, 0), jnp.where(enough, n, k)
-    counts = 1 + stat.categories + prior
-    a, b = counts[..., 1], counts[..., 0]
-    if kind == "any":
-        value, moments = hypergeometric.any_success(safe_c, safe_n, k), any_moments(a, b, k)
-    elif kind == "all":
-        value, moments = hypergeometric.all_successes(safe_c, safe_n, k), all_moments(a, b, k)
-    elif kind == "threshold":
-        assert polynomial is not None
-        value = hypergeometric.at_least(safe_c, safe_n, k, needed)
-        moments = weighted_moments(a, b, polynomial)
-    else:
-        assert polynomial is not None
-        value = 2 / k * hypergeometric.mean_excess(safe_c, safe_n, k, jnp.ceil(k / 2))
-        moments = weighted_moments(a, b, polynomial)
-    values = jnp.where((observed > 0) & ~enough, jnp.nan, value)
-    return values, stat.mean_over_questions(values), *over_questions(observed, *moments)
-
-
-def _whole(k: Any) -> int:
-    if isinstance(k, Tracer):
-        raise OptionError("k is a number of tries, which must be known inside jit and vmap too")
-    check_number("k", k, 1, whole=True)
-    return int(k)
-
-
-def _check_trials(cells: Cells, k: int) -> None:
-    if isinstance(cells.stat.categories, Tracer):
-        return  # inside jit or vmap the point estimate is NaN where it does not exist
-    trials = np.asarray(cells.stat.trials)
-    short = (trials > 0) & (trials < k)
-    if short.any():
-        names = cells.questions or [f"question {m}" for m in range(trials.shape[1])]
-        raise UndefinedScoreError(
-            f"k={k} tries need at least {k} trials on every question, but the smallest number of trials is "
-            f"N={int(trials[short].min())}: {name_list(names, np.flatnonzero(short.any(axis=0)))}. "
-            f"Use k <= {int(trials[trials > 0].min())}, or extrapolate=True for the posterior without a point estimate"
-        )
-
-
-def _is_exact(method: str, n_draws: int, seed: int, *others: str) -> bool:
+def is_exact(method: str, n_draws: int, seed: int, *others: str) -> bool:
+    """Whether the interval is that of the posterior itself; `OptionError` for an unknown ``method``."""
     check_count("n_draws", n_draws, 2)
     check_seed(seed)
     check_choice("method", method, ("normal", "exact", *others))

@@ -60,6 +60,8 @@ ALIASES = {
     **dict.fromkeys(("bt", "bradleyterry"), "bradley_terry"),
     **dict.fromkeys(("bayes_n", "bayes_at_n"), "bayes"),
     "pass_k": "pass_at_k",
+    "unanimous_at_k": "pass_hat_k",
+    "geo_spectrum_star_at_k": "geo_spectrum_at_k",
     "davidson": "bradley_terry_davidson",
     "pl": "plackett_luce",
 }

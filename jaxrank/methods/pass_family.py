@@ -1,48 +1,31 @@
-"""Pass@k and its relatives: what k tries bring, averaged over questions."""
+"""Pass@k and its relatives: what k tries bring, averaged over questions. Each is one vector of credits (`Credits`)."""
 
 from __future__ import annotations
 
-import abc
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from jaxrank.data.names import name_list
-from jaxrank.data.statistics import Counts
-from jaxrank.errors import JaxrankWarning, UndefinedScoreError
-from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.options import number
-from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, ChecksData, Entry, MeanOfCells, Ranker
+from jaxrank.errors import JaxrankWarning, OptionError
+from jaxrank.models.options import number, shown
+from jaxrank.models.ranker import Entry
+from jaxrank.models.tries import CreditsMetric, check_tries
 from jaxrank.numerics import hypergeometric
-from jaxrank.numerics.status import Status
+from jaxrank.numerics.credits import (
+    AllSuccesses,
+    AnySuccess,
+    AreaUnderPass,
+    AtLeast,
+    Credits,
+    Excess,
+    Thresholds,
+    majority,
+)
 
 
-class TriesMetric(Ranker, MeanOfCells, ChecksData, Bounded):
-    """A score that is the mean over questions of one function, from 0 to 1, of the successes and trials of a cell."""
-
-    k: eqx.AbstractVar[Any]
-    gaps: ClassVar[str] = OWN_QUESTIONS
-
-    @property
-    def of_cells(self) -> bool:
-        return True
-
-    def values(self, levels: np.ndarray) -> None:
-        return None
-
-    def bounds(self, stat: Counts) -> tuple[Any, Any]:
-        return 0.0, 1.0
-
-    @abc.abstractmethod
-    def chance(self, c: Float[Array, "*cells"], n: Float[Array, "*cells"]) -> Float[Array, "*cells"]:
-        """The score of cells with c successes in n trials, n >= k. Over c = 0..n it is a table for complete data."""
-
-
-class PassAtK(TriesMetric):
+class PassAtK(CreditsMetric):
     """Chance that at least one of k tries succeeds.
 
     **Model** s_l = 1/M sum_m [1 - C(n_lm - k_lm, k) / C(n_lm, k)] [chen2021, eq. 1], k_lm successes in n_lm trials.
@@ -53,22 +36,14 @@ class PassAtK(TriesMetric):
     **Departs** in the arithmetic only: no binomials, relative precision up to a million trials.
     """
 
-    statistic: ClassVar[type] = Counts
-    binary: ClassVar[bool] = True
-    fractional: ClassVar[bool] = False
     k: Any = number(2, 1, whole=True)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        return _mean_over_questions(self, stat)
-
-    def chance(self, c: Array, n: Array) -> Array:
-        return hypergeometric.any_success(c, n, self.k)
-
-    def check(self, data: Any) -> None:
-        _check_tries(self.k, data)
+    @property
+    def credits(self) -> Credits:
+        return AnySuccess(self.k)
 
 
-class PassHatK(TriesMetric):
+class PassHatK(CreditsMetric):
     """Chance that all of k tries succeed.
 
     **Model** s_l = 1/M sum_m C(k_lm, k) / C(n_lm, k) [yao2024, section 3].
@@ -79,22 +54,14 @@ class PassHatK(TriesMetric):
     **Departs** in the arithmetic only.
     """
 
-    statistic: ClassVar[type] = Counts
-    binary: ClassVar[bool] = True
-    fractional: ClassVar[bool] = False
     k: Any = number(2, 1, whole=True)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        return _mean_over_questions(self, stat)
-
-    def chance(self, c: Array, n: Array) -> Array:
-        return hypergeometric.all_successes(c, n, self.k)
-
-    def check(self, data: Any) -> None:
-        _check_tries(self.k, data)
+    @property
+    def credits(self) -> Credits:
+        return AllSuccesses(self.k)
 
 
-class GPassAtKTau(TriesMetric):
+class GPassAtKTau(CreditsMetric):
     """Chance that at least the share tau of k tries succeeds.
 
     **Model** s_l = 1/M sum_m Pr(X >= max(1, ceil(tau k))), X ~ Hypergeometric(n_lm, k_lm, k) [liu2025, eq. 6].
@@ -106,24 +73,16 @@ class GPassAtKTau(TriesMetric):
     tau = 0.28 and k = 25 ask for 7 successes, not 8.
     """
 
-    statistic: ClassVar[type] = Counts
-    binary: ClassVar[bool] = True
-    fractional: ClassVar[bool] = False
     k: Any = number(2, 1, whole=True)
     tau: Any = number(0.7, 0, 1)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        return _mean_over_questions(self, stat)
-
-    def chance(self, c: Array, n: Array) -> Array:
-        k, tau = jnp.asarray(self.k, n.dtype), jnp.asarray(self.tau, n.dtype)
-        return hypergeometric.at_least(c, n, k, jnp.maximum(hypergeometric.whole_ceiling(tau * k), 1))
-
-    def check(self, data: Any) -> None:
-        _check_tries(self.k, data)
+    @property
+    def credits(self) -> Credits:
+        product = jnp.asarray(self.tau) * jnp.asarray(self.k)
+        return AtLeast(self.k, jnp.maximum(hypergeometric.whole_ceiling(product), 1))
 
 
-class MGPassAtK(TriesMetric):
+class MGPassAtK(CreditsMetric):
     """Mean of G-Pass@k over the thresholds from one half to one.
 
     **Model** s_l = 1/M sum_m 2/k sum_{i=ceil(k/2)+1..k} Pr(X >= i) = 1/M sum_m 2/k E[(X - ceil(k/2))_+],
@@ -135,24 +94,14 @@ class MGPassAtK(TriesMetric):
     **Departs** in nothing: the sum above is the published one; for odd k it is below the integral over tau.
     """
 
-    statistic: ClassVar[type] = Counts
-    binary: ClassVar[bool] = True
-    fractional: ClassVar[bool] = False
     k: Any = number(2, 1, whole=True)
 
-    def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        return _mean_over_questions(self, stat)
-
-    def bounds(self, stat: Counts) -> tuple[Any, Any]:
-        k = jnp.asarray(self.k, stat.categories.dtype)
-        return 0.0, 2 / k * (k - jnp.ceil(k / 2))
-
-    def chance(self, c: Array, n: Array) -> Array:
-        k = jnp.asarray(self.k, n.dtype)
-        return 2 / k * hypergeometric.mean_excess(c, n, k, jnp.ceil(k / 2))
+    @property
+    def credits(self) -> Credits:
+        return Excess(self.k)
 
     def check(self, data: Any) -> None:
-        _check_tries(self.k, data)
+        check_tries(self.k, data)
         if np.any(np.asarray(self.k) == 1):
             warnings.warn(
                 "mg_pass_at_k with k=1 is 0 for every model, so it ties them all; use k >= 2",
@@ -161,28 +110,72 @@ class MGPassAtK(TriesMetric):
             )
 
 
-def _mean_over_questions(metric: TriesMetric, stat: Counts) -> Fit:
-    """The mean over observed questions of the chance of each cell; undefined where a cell has fewer than k trials."""
-    k = jnp.asarray(metric.k, stat.categories.dtype)
-    n, observed = stat.trials, stat.observed
-    enough = n >= k
-    values = metric.chance(jnp.where(enough, stat.successes, 0), jnp.where(enough, n, k))
-    short = (observed > 0) & ~enough
-    scores = stat.mean_over_questions(jnp.where(short, jnp.nan, values))
-    return exact_fit(scores, jnp.where(jnp.all(jnp.isfinite(scores)), Status.CONVERGED, Status.UNDEFINED))
+class MajAtK(CreditsMetric):
+    """Chance that more than half of k tries succeed.
+
+    **Model** s_l = 1/M sum_m Pr(X >= floor(k/2) + 1), X ~ Hypergeometric(n_lm, k_lm, k). A majority of right verdicts:
+    wrong answers are not told apart, so that a vote over answers, which a right one may win with fewer than half, is
+    another thing (`jaxrank.Answers`) [wang2023].
+    **Reads** counts; every question uses its own number of trials.
+    **Scores** in [0, 1]; not centred. Two tries need both: k = 2 is Pass^2.
+    **Fields** ``k``: tries, as in `PassAtK`; default 3.
+    **Status** undefined where a question has fewer than k trials.
+    **Departs** in nothing.
+    """
+
+    k: Any = number(3, 1, whole=True)
+
+    @property
+    def credits(self) -> Credits:
+        return majority(self.k)
 
 
-def _check_tries(k: Any, data: Any) -> None:
-    """Raise where some question has fewer than k trials."""
-    most = int(np.max(np.asarray(k)))
-    trials = data.trials
-    short = (trials > 0) & (trials < most)
-    if short.any():
-        raise UndefinedScoreError(
-            f"k={most} tries need at least {most} trials on every question, but the smallest number of trials is "
-            f"N={trials[short].min()}: {name_list(data.questions, np.flatnonzero(short.any(axis=0)))}. "
-            f"Use k <= {trials[trials > 0].min()} or leave these questions out"
-        )
+class AucAtK(CreditsMetric):
+    """Area under Pass@1..Pass@k: how soon tries bring a success.
+
+    **Model** s_l = 1/(k - 1) sum_{j=1..k-1} (Pass@j + Pass@(j+1)) / 2 of each question, averaged over questions;
+    Pass@1 for k = 1 [hu2026].
+    **Reads** counts; every question uses its own number of trials.
+    **Scores** in [0, 1]; not centred. Between Pass@1 and Pass@k.
+    **Fields** ``k``: tries, as in `PassAtK`; default 2.
+    **Status** undefined where a question has fewer than k trials.
+    **Departs** in nothing.
+    """
+
+    k: Any = number(2, 1, whole=True)
+
+    @property
+    def credits(self) -> Credits:
+        return AreaUnderPass(self.k)
+
+
+def _spectrum(name: str, w: Any) -> None:
+    if float(np.sum(w)) > 1 + 1e-9:
+        raise OptionError(f"{name}={shown(np.asarray(w))} sums to {float(np.sum(w)):g}; its sum must be at most 1")
+
+
+class ThresholdSpectrumAtK(CreditsMetric):
+    """Weighted mean over thresholds r of the chance that at least r of k tries succeed.
+
+    **Model** s_l = 1/M sum_m sum_{r=1..k} w_r Pr(X >= r), X ~ Hypergeometric(n_lm, k_lm, k) [scorio2026].
+    **Reads** counts; every question uses its own number of trials.
+    **Scores** in [0, sum of w]; not centred. Equal weights 1/k are the accuracy, w = (1, 0, ..) Pass@k, (0, .., 1)
+    Pass^k.
+    **Fields** ``w``: weights (k,) of the thresholds, 0 or more, with a sum of at most 1; their number is k. Default
+    (1/3, 2/3), a choice of this library.
+    **Status** undefined where a question has fewer than k trials.
+    **Departs** in taking k from the weights.
+    """
+
+    w: Any = number((1 / 3, 2 / 3), 0, ndim=1, check=_spectrum)
+
+    @property
+    def k(self) -> Any:
+        return np.asarray(float(np.shape(self.w)[-1]))
+
+    @property
+    def credits(self) -> Credits:
+        return Thresholds(self.w)
 
 
 def _entries() -> tuple[Entry, ...]:
@@ -196,7 +189,9 @@ def _entries() -> tuple[Entry, ...]:
         made.append(Entry(name, make, source=source))
         if at_2:
             made.append(Entry(f"{name}_2", make, source=source, options={"k": 2}, published=True))
-    return tuple(made)
+    later = (("maj_at_k", MajAtK, "wang2023"), ("auc_at_k", AucAtK, "hu2026"))
+    made += [Entry(name, make, source=source) for name, make, source in later]
+    return (*made, Entry("threshold_spectrum_at_k", ThresholdSpectrumAtK, source="scorio2026"))
 
 
 ENTRIES = _entries()

@@ -8,6 +8,7 @@ cancel before they are computed, so n = 10^6 and k = 10^5 keep nearly full preci
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -65,6 +66,35 @@ def mean_excess(c: Array, n: Array, k: Any, h: Any) -> Array:
         return jnp.maximum(jnp.where(above, tail, mean - h + tail), 0)
 
     return jax.lax.cond(k <= FEW_DRAWS, few, many)
+
+
+def mean_of(credit: Callable[[Array], Array], c: Array, n: Array, k: Any) -> Array:
+    """E[credit(X)] of a credit of 0 or more that is given for x = 0..k, elementwise, for 1 <= k <= n.
+
+    Terms are ratios to the one at the mode, from the mode outwards until they no longer count, divided by their sum.
+    """
+    k = jnp.asarray(k, n.dtype)
+    spare, most = n - c - k, jnp.minimum(c, k)
+    mode = jnp.clip(jnp.floor((k + 1) * ((c + 1) / (n + 2))), jnp.maximum(-spare, 0), most)
+    tiny = jnp.finfo(n.dtype).eps / 8
+
+    def alive(state: tuple[Array, ...]) -> Array:
+        distance, up, down, total, _ = state
+        return (distance < k) & jnp.any((up + down) * k > tiny * total)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        distance, up, down, total, sums = state
+        high, low = mode + distance, mode - distance
+        up = up * jnp.maximum((c - high) * (k - high) / jnp.maximum((high + 1) * (spare + high + 1), 1), 0)
+        down = down * jnp.maximum(low * (spare + low) / jnp.maximum((c - low + 1) * (k - low + 1), 1), 0)
+        at = lambda x: credit(jnp.clip(x, 0, k)).astype(n.dtype)
+        return distance + 1, up, down, total + up + down, sums + up * at(high + 1) + down * at(low - 1)
+
+    one = jnp.ones_like(c)
+    *_, total, sums = jax.lax.while_loop(
+        alive, step, (jnp.zeros((), n.dtype), one, one, one, credit(mode).astype(n.dtype))
+    )
+    return sums / total
 
 
 def log_pmf(x: Array, c: Array, n: Array, k: Any) -> Array:

@@ -13,16 +13,8 @@ import jaxrank as jr
 from jaxrank import evaluation as ev
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import DataError, JaxrankError, OptionError, UndefinedScoreError, UnsupportedDataError
-from jaxrank.evaluation import exact
-from jaxrank.evaluation.beta_moments import (
-    Polynomial,
-    all_moments,
-    any_moments,
-    excess_weights,
-    pair_weights,
-    threshold_weights,
-    weighted_moments,
-)
+from jaxrank.numerics.beta_moments import Polynomial, all_moments, any_moments, pair_weights, weighted_moments
+from jaxrank.numerics.credits import AllSuccesses, AnySuccess, AreaUnderPass, AtLeast, Excess, Thresholds
 from tests.oracles import golden
 
 R_PRINTED, W_PRINTED = [[0, 1, 2, 2, 1], [1, 1, 0, 2, 2]], (0, 0.5, 1)
@@ -30,6 +22,14 @@ moments_of = {
     "any": jax.jit(any_moments),
     "all": jax.jit(all_moments),
     "weighted": eqx.filter_jit(weighted_moments),
+}
+CREDITS = {
+    "any": AnySuccess,
+    "all": AllSuccesses,
+    "threshold": lambda k: AtLeast(k, max(1, -(-7 * k // 10))),
+    "excess": Excess,
+    "area": AreaUnderPass,
+    "spectrum": lambda k: Thresholds(np.linspace(0, 1, k + 1)[1:] / k),
 }
 FAMILY = {
     "pass_at_k": lambda R, k, **o: ev.pass_at_k(R, k, **o),
@@ -71,18 +71,17 @@ def curve_moments(curve, a, b):
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 16])
-@pytest.mark.parametrize("kind", ["any", "all", "threshold", "excess"])
+@pytest.mark.parametrize("kind", ["any", "all", "threshold", "excess", "area", "spectrum"])
 def test_moments_against_quadrature(kind, k):
-    needed = max(1, -(-7 * k // 10))
+    credits = CREDITS[kind](k)
     cases = [(1.0, 1.0), (4.0, 2.0), (1.0, 31.0), (31.0, 1.0), (41.0, 41.0), (3.5, 2.25)]
     a, b = map(np.array, zip(*cases, strict=True))
     with jax.enable_x64(True):
         if kind in ("any", "all"):
             got = moments_of[kind](a, b, k)
         else:
-            weights = threshold_weights(k, needed) if kind == "threshold" else excess_weights(k)
-            got = moments_of["weighted"](a, b, Polynomial.of(weights))
-    want = [curve_moments(lambda p: float(exact.CURVES[kind](np.float64(p), k, needed)), *case) for case in cases]
+            got = moments_of["weighted"](a, b, Polynomial.of(credits.vector()))
+    want = [curve_moments(lambda p: float(credits.curve(np.float64(p))), *case) for case in cases]
     np.testing.assert_allclose(np.transpose(got), want, rtol=1e-9, atol=1e-13)
 
 
@@ -91,11 +90,11 @@ def test_moments_of_ten_thousand_tries(kind):
     """Against fine quadrature on a grid around the posterior of a well measured rate."""
     k, needed = 10_000, 5_000
     a, b = np.array([401.0, 2001.0]), np.array([401.0, 1801.0])
-    weights = threshold_weights(k, needed) if kind == "threshold" else excess_weights(k)
+    credits = AtLeast(k, needed) if kind == "threshold" else Excess(k)
     with jax.enable_x64(True):
-        mean, variance = moments_of["weighted"](a, b, Polynomial.of(weights))
+        mean, variance = moments_of["weighted"](a, b, Polynomial.of(credits.vector()))
     p = np.linspace(0.3, 0.7, 400_001)
-    value = exact.CURVES[kind](p, k, needed)
+    value = credits.curve(p)
     for i in range(2):
         density = stats.beta(a[i], b[i]).pdf(p) * (p[1] - p[0])
         expected = (value * density).sum()

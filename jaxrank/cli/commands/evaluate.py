@@ -27,14 +27,29 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "pass_hat_k": ("k",),
     "g_pass_at_k_tau": ("k", "tau"),
     "mg_pass_at_k": ("k",),
+    "maj_at_k": ("k",),
+    "auc_at_k": ("k",),
+    "threshold_spectrum_at_k": ("w",),
+    "geom_at_k": ("k",),
+    "geom_ds_at_k": ("k",),
+    "geo_spectrum_at_k": ("k",),
+    "max_at_k": ("k",),
 }
 """The metrics, and the options that each needs."""
+
+FURTHER: dict[str, tuple[str, ...]] = {
+    "geom_at_k": ("pass_power", "unanimous_power"),
+    "geom_ds_at_k": ("pass_power", "unanimous_power"),
+    "geo_spectrum_at_k": ("lam", "w"),
+    "max_at_k": ("w",),
+}
+"""Options that a metric can do without."""
 
 
 @with_data
 def evaluate(
     data: Any,
-    method: Annotated[str, typer.Option("--method", "-m", help=f"One of {', '.join(OPTIONS)}.")] = "bayes",
+    method: Annotated[str, typer.Option("--method", "--metric", "-m", help=f"One of {', '.join(OPTIONS)}.")] = "bayes",
     settings: Settings = [],  # noqa: B006  (typer reads the default and never changes it)
     prior_file: PriorFile = None,
     strength: Annotated[float, typer.Option("--strength", help="Weight of the prior outcomes, 0 to 1.")] = 1.0,
@@ -52,8 +67,8 @@ def evaluate(
 
     check_output("--output", output)
     data = responses_of(data, "evaluate", "rank them by jaxrank fit")
-    arguments = _arguments(method, parse_options(settings))
-    options: dict[str, Any] = {"level": level} | ({"method": "exact"} if exact else {})
+    arguments, further = _arguments(method, parse_options(settings))
+    options: dict[str, Any] = {"level": level} | further | ({"method": "exact"} if exact else {})
     if prior_file is not None:
         if method == "avg":
             raise OptionError("avg takes no prior; use --method bayes")
@@ -73,23 +88,24 @@ def evaluate(
     Table(columns, f"{method}, {100 * level:g} % intervals", Bars("mean", "lower", "upper")).emit(output)
 
 
-def _arguments(method: str, options: dict[str, Any]) -> list[Any]:
-    """What the metric takes beside the data, in its order; `OptionError` for options that it lacks or does not have."""
+def _arguments(method: str, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """What the metric takes beside the data, in its order, and what it can do without; `OptionError` for options that
+    it lacks or does not have."""
     if method not in OPTIONS:
         near = difflib.get_close_matches(method, OPTIONS, n=1)
         hint = f"did you mean {near[0]!r}? The metrics are" if near else "the metrics are"
         raise OptionError(f"--method {method!r}: {hint} {', '.join(OPTIONS)}")
-    needed = OPTIONS[method]
+    needed, further = OPTIONS[method], FURTHER.get(method, ())
     for name in options:
-        if name not in needed:
-            has = f"has --set {', '.join(needed)} only" if needed else "has no options"
+        if name not in (*needed, *further):
+            has = f"has --set {', '.join((*needed, *further))} only" if needed else "has no options"
             raise OptionError(f"--set {name}=...: {method} {has}")
     missing = [name for name in needed if name not in options]
     if missing:
-        example = {"k": "4", "tau": "0.5"}
+        example = {"k": "4", "tau": "0.5", "w": "0.5,0.5"}
         wanted = " ".join(f"--set {name}={example[name]}" for name in missing)
         raise OptionError(f"{method} needs {' and '.join(missing)}, such as {wanted}")
-    return [options[name] for name in needed]
+    return [options[name] for name in needed], {name: options[name] for name in further if name in options}
 
 
 COMMANDS = (evaluate,)

@@ -101,15 +101,31 @@ def beta_binomial_means(
     return sums / total[None]
 
 
+def cross_moment(a: Cells, b: Cells, k: Any, crossed: Any) -> Cells:
+    """E[f g] of two polynomials of k tries, p ~ Beta(a, b), a, b >= 1. **crossed**: their `cross_weights`, (2 k + 1,)
+    or longer."""
+    size = jnp.asarray(2 * k, a.dtype)
+    return beta_binomial_means(a, b, size, jnp.asarray(crossed, a.dtype)[None])[0]
+
+
 @functools.lru_cache(maxsize=64)
 def pair_weights(weights: tuple[float, ...]) -> np.ndarray:
     """(2 k + 1,): mean of u_X u_(s - X) for X ~ Hypergeometric(2 k, s, k), for every s; ``weights`` are u_0..u_k."""
-    u = np.asarray(weights, float)
+    return cross_weights(np.asarray(weights, float), np.asarray(weights, float))
+
+
+def cross_weights(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """(2 k + 1,): mean of u_X v_(s - X) for X ~ Hypergeometric(2 k, s, k), for every s; u, v (k + 1,)."""
     k = len(u) - 1
     s = np.arange(2 * k + 1)
-    x = s // 2  # the mode; X and s - X have the same distribution
+
+    def both(x: np.ndarray) -> np.ndarray:  # X and s - X have the same distribution
+        y = np.minimum(s - x, k)
+        return (u[x] * v[y] + u[y] * v[x]) / 2
+
+    x = s // 2  # the mode
     term = np.where(s % 2 == 0, 1.0, 2.0)
-    total, sums = term.copy(), term * u[x] * u[s - x]
+    total, sums = term.copy(), term * both(x)
     term = np.full(s.shape, 2.0)
     while True:
         # From x to x - 1.
@@ -119,14 +135,4 @@ def pair_weights(weights: tuple[float, ...]) -> np.ndarray:
         if not np.any(term * (k + 1) > 1e-17 * total):
             return sums / total
         total += term
-        sums += term * u[x] * u[np.minimum(s - x, k)]
-
-
-def threshold_weights(k: int, needed: int) -> np.ndarray:
-    """u_x = 1 for x >= needed: G-Pass@k."""
-    return (np.arange(k + 1) >= needed).astype(float)
-
-
-def excess_weights(k: int) -> np.ndarray:
-    """u_x = 2/k (x - ceil(k/2))_+: mG-Pass@k."""
-    return 2 / k * np.maximum(np.arange(k + 1) - -(-k // 2), 0)
+        sums += term * both(x)
