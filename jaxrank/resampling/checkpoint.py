@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -27,6 +28,9 @@ MANIFEST = "manifest.json"
 STUDY = "study"  # the name in a chunk of whose it is
 _CHUNK = re.compile(r"\d{9,}-\d{9,}\.npz")
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+_ONE_AT_A_TIME = threading.Lock()
+"""NumPy reads the head of an array as Python, and CPython 3.11 may fail where two threads parse at a time (its issue
+106905)."""
 _LONGEST = 60  # letters of a label that its folder keeps
 
 
@@ -167,7 +171,8 @@ def _as_json(manifest: dict[str, Any]) -> bytes:
 
 
 def _read_chunk(store: Store, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as stored:
+    content = store.read(name)
+    with _ONE_AT_A_TIME, np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     whose = json.loads(str(arrays.pop(STUDY, "{}")))
     return (whose if isinstance(whose, dict) else {}), arrays

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -280,6 +282,29 @@ def test_a_manifest_is_made_without_links(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("os.link", link)
     test_a_manifest_is_made_once(tmp_path)
+
+
+def test_chunks_are_parsed_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 64 processes with two threads each some died of a SystemError: CPython 3.11 parses in one thread only."""
+    study(tmp_path)
+    load, inside, most = np.load, [], []
+
+    def slow(*args: object, **options: object) -> object:
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.02)
+        found = load(*args, **options)
+        inside.pop()
+        return found
+
+    monkeypatch.setattr("jaxrank.resampling.checkpoint.np.load", slow)
+    disk = Checkpoint(tmp_path, json.loads((tmp_path / MANIFEST).read_text())["configuration"], 1024)
+    threads = [threading.Thread(target=disk.load, args=(0, 1024, None)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1, 1]
 
 
 def test_a_broken_trace_does_not_reach_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

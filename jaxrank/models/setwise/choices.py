@@ -85,7 +85,7 @@ class Gate(NamedTuple):
 def gate(c: Choices, whole: bool = False) -> Gate:
     """Strong connectivity of the support graph, with an edge from i to j when i was chosen over j [ford1957]."""
     used = jnp.where(c.weights > 0, 1, 0).astype(c.weights.dtype)
-    edges = jnp.matmul((c.chosen * used[:, None]).T, c.rejected) > 0
+    edges = jnp.matmul((c.chosen * used[:, None]).T, c.rejected, precision=HIGHEST) > 0
     _, connected, together = connectivity(edges)
     if whole:
         present = c.chosen + c.rejected

@@ -1,0 +1,168 @@
+"""Compile every method, through the engine itself, for an H100 and a TPU v5e; no device is needed, none is measured.
+
+    make test-accelerators                                        # all, what fails is printed, exit code 1
+    python -m experiments.accelerators.run [METHOD ...] [--targets h100,v5e] [--devices 1,8] [--minutes T] [--again]
+
+The program is that of ``jaxrank.bootstrap`` with the block that the engine would choose there, of 20 models, 30
+questions and 80 trials (battles and lists for the methods that read nothing else). It fails on an error, on temporary
+memory above a tenth of the device's, on a collective inside a block, on 64-bit arithmetic in a float32 program, on a
+call back to the host. Writes results.json, a row at a time: a run that was stopped goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+import jaxrank as jr
+from experiments.accelerators.targets import AXIS, TARGETS, Target, Text, reckoned_as, shapes_of
+from jaxrank.methods.catalogue import entries
+from jaxrank.numerics.precision import precision
+from jaxrank.resampling import engine
+from jaxrank.resampling.schemes import as_scheme
+from jaxrank.resampling.sources import make_source
+from jaxrank.resampling.tabulated import tabulated_replication
+from jaxrank.resampling.work import Replication
+from jaxrank.studies.fit import as_key
+from jaxrank.studies.preparation import prepare
+from jaxrank.studies.replicates import near, whole_fit
+
+RESULTS = Path(__file__).parent / "results.json"
+SHARE = 0.1
+BLOCKS = 4  # of each device: the bound of the loop is traced, so that the program is that of any number
+
+
+def data_for(name: str) -> Any:
+    """Trials, or what the method reads instead."""
+    rng = np.random.default_rng(0)
+    R = (rng.random((20, 30, 80)) < np.linspace(0.2, 0.8, 20)[:, None, None]).astype(int)
+    lists = [list(rng.permutation(20)[:6]) for _ in range(400)]
+    battles = jr.Comparisons.from_matrix(rng.poisson(3, (20, 20)) * (1 - np.eye(20)))
+    for data in (jr.Responses(R), jr.Rankings(lists), battles):
+        try:
+            prepare(name, data, None, {})
+            return data
+        except jr.errors.JaxrankError as error:
+            why = error
+    raise why
+
+
+def work_of(name: str, target: Target, dtype: str) -> Any:
+    """The replicates of a bootstrap of the method; None for a method on the host."""
+    data = data_for(name)
+    ranker = prepare(name, data, None, {})
+    if ranker.host:
+        return None
+    with precision(dtype):
+        key = as_key(0)
+        scheme = as_scheme("trials").bound(data)
+        work = tabulated_replication(data, ranker, scheme, key)
+        if work is None:
+            ranker = near(ranker, whole_fit(data, ranker, name, "aligned", key))
+            source = make_source(data, ranker, scheme, "aligned", name)
+            with reckoned_as(target):
+                return Replication.make(ranker, source, key)
+    with reckoned_as(target), precision(dtype):
+        return tabulated_replication(data, ranker, scheme, key)
+
+
+def compiled(work: Any, target: Target, n: int, dtype: str) -> Any:
+    """The engine's program for n devices."""
+    mesh = target.mesh(n)
+    whole, spread = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(AXIS))
+    payload = work.payload(np.arange(BLOCKS * work.block * n))
+    dynamic, static = eqx.partition(work, eqx.is_array)
+
+    def blocks(dynamic: Any, firsts: Any, counts: Any, payload: Any) -> Any:
+        inside = engine._blocks.__wrapped__ if hasattr(engine._blocks, "__wrapped__") else engine._blocks
+        return inside(eqx.combine(dynamic, static), firsts, counts, payload, BLOCKS, mesh if n > 1 else None)
+
+    of_part = spread if n > 1 else whole
+    arguments = (
+        shapes_of(dynamic, whole),
+        jax.ShapeDtypeStruct((n,), jnp.uint32, sharding=of_part),
+        jax.ShapeDtypeStruct((n,), jnp.int32, sharding=of_part),
+        shapes_of(payload, of_part),
+    )
+    with reckoned_as(target), precision(dtype):
+        return jax.jit(blocks).lower(*arguments).compile()
+
+
+def examine(name: str, target: Target, n: int, dtype: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"method": name, "target": target.name, "devices": n, "dtype": dtype}
+    try:
+        work = work_of(name, target, dtype)
+        if work is None:
+            return {**row, "host": True, "faults": []}
+        begun = time.perf_counter()
+        program = compiled(work, target, n, dtype)
+        seconds = time.perf_counter() - begun
+    except Exception as error:  # whatever a compiler says is the finding
+        return {**row, "faults": [f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"]}
+    memory = program.memory_analysis()
+    text = Text.of(program.as_text())
+    cost = program.cost_analysis() or {}
+    cost = cost[0] if isinstance(cost, list) else cost
+    row |= {
+        "block": work.block,
+        "seconds": round(seconds, 1),
+        "temporary": memory.temp_size_in_bytes,
+        "kernels": text.kernels,
+        "loops": text.loops,
+        "calls": text.calls,
+        "flops": cost.get("flops"),
+        "bytes": cost.get("bytes accessed"),
+    }
+    faults = []
+    if memory.temp_size_in_bytes > SHARE * target.memory:
+        faults.append(f"temporary memory {memory.temp_size_in_bytes / 1e9:.1f} GB")
+    if text.collectives:
+        faults.append(f"collectives {text.collectives}")
+    if dtype == "float32" and text.wide:
+        faults.append(f"{text.wide} operations in 64 bits")
+    if text.callbacks:
+        faults.append(f"calls back to the host {text.callbacks}")
+    return {**row, "faults": faults}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("methods", nargs="*")
+    parser.add_argument("--targets", default="h100,v5e")
+    parser.add_argument("--devices", default="1,8")
+    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--again", action="store_true", help="compile what is in results.json too")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    begun, faults = time.monotonic(), 0
+    for target in (TARGETS[t] for t in args.targets.split(",")):
+        for name in args.methods or sorted(entries()):
+            for dtype in target.precisions:
+                for n in map(int, args.devices.split(",")):
+                    key = f"{name} | {target.name} x {n} | {dtype}"
+                    if key in rows and not args.again:
+                        continue
+                    if time.monotonic() - begun > 60 * args.minutes:
+                        sys.exit("stopped; the same command goes on")
+                    rows[key] = row = examine(name, target, n, dtype)
+                    faults += bool(row["faults"])
+                    size = f"{row.get('temporary', 0) / 2**20:8.0f} MiB {row.get('seconds', 0):6.1f} s"
+                    print(f"{key:60s} block {row.get('block', 0):6d} {size}  {'; '.join(row['faults'])}", flush=True)
+                    RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
