@@ -61,7 +61,9 @@ class Trials(Data):
         if self.real is not None:
             return self.real
         if self.outcomes is None:
-            raise DataError("these results are counts only: the score of a single trial is unknown")
+            raise DataError(
+                "these results are counts only, the score of a single trial is unknown; use jaxrank.Responses(trials)"
+            )
         return np.append(np.asarray(self.levels), np.nan)[self.outcomes]
 
     @property

@@ -27,6 +27,7 @@ from jaxrank.resampling import draws
 from jaxrank.resampling.prefixes import Prefixes
 from jaxrank.resampling.work import Work, block_size
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
+from jaxrank.results.stops import Stops
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +92,7 @@ class Convergence(Returned):
 
     **methods**: names. **models**: names. **n_trials**: N. **grid**: the prefixes looked at, ascending, last N.
     **n_replicates**: B. **reference**: how reference rankings were made ("gold", "self" or "given").
+    **stops**: when each order of the trials would have stopped, where ``stop="sequence"`` was asked for.
 
     Iterating gives the row of `summary_frame` of every method, ``[method]`` that of one.
     """
@@ -105,6 +107,7 @@ class Convergence(Returned):
     curves: Mapping[str, Curve]
     works: Mapping[str, PrefixWork]
     x64: Mapping[str, bool]
+    stops: Stops | None = None
 
     def converged_at(self, method: str) -> np.ndarray:
         """int (B,): convergence@n of each replicate, 0 where it did not converge."""
@@ -237,7 +240,7 @@ class Convergence(Returned):
 
     def _foot(self) -> list[str]:
         mean = f"mean: replicates that did not converge count as {self.n_trials}; worst: of those that converged"
-        return [mean, *self.notes]
+        return [mean, *([] if self.stops is None else [self.stops.sentence]), *self.notes]
 
     def _record(self) -> dict[str, Any]:
         record = {"methods": list(self.methods), "scheme": self.scheme, "n_replicates": self.n_replicates}
@@ -246,6 +249,8 @@ class Convergence(Returned):
     def _arrays(self) -> dict[str, np.ndarray]:
         """Grid, models, methods, and the arrays of each method as ``method/array``."""
         arrays = {f"{m}/{k}": v for m in self.methods for k, v in vars(self._curve(m)).items() if v is not None}
+        if self.stops is not None:
+            arrays |= {"stops/at": self.stops.at, "stops/wrong": self.stops.wrong}
         return {"methods": np.array(self.methods), "models": np.array(self.models), "grid": self.grid, **arrays}
 
     @cached_property

@@ -43,7 +43,7 @@ MODULES = frozenset(
         *("resampling.tally", "resampling.uneven", "resampling.work", "results.agreement", "results.convergence"),
         *("results.fit", "results.pools", "results.posterior", "results.replicates", "results.study", "results.tiers"),
         *("numerics.paired", "results.comparison", "results.comparison_table"),
-        *("results.costs", "results.factors"),
+        *("results.costs", "results.factors", "results.stops"),
         *("studies.diagnosis", "studies.diagnosis.finding"),
     )
 )

@@ -46,7 +46,9 @@ def runs(**named: DataLike) -> Responses:
         raise OptionError('runs() holds no run; give each by a name of its own: jaxrank.runs(new="a.csv", old="b.csv")')
     parts = []
     for name, given in named.items():
-        data = responses_of(as_data(given, at_least=1), "a comparison of runs", "rank battles by jaxrank.fit")
+        data = responses_of(
+            as_data(given, at_least=1), "a comparison of runs", "use jaxrank.fit(data) for battles and lists"
+        )
         if len(data.models) > 1:
             models = name_list(data.models, range(len(data.models)))
             raise DataError(f"the run {name!r} holds {len(data.models)} models ({models}); select one of them")
@@ -233,7 +235,7 @@ def _column(data: Responses, name: Any, argument: str) -> np.ndarray:
 
 
 def _responses(data: DataLike) -> Responses:
-    remedy = "of battles jaxrank.fit(data).difference_intervals() has the differences of all pairs"
+    remedy = "use jaxrank.fit(data).difference_intervals(), which has the differences of all pairs of battles and lists"
     found = responses_of(as_data(data, at_least=1), "a comparison by question", remedy)
     if len(found.models) < 2:
         raise DataError(

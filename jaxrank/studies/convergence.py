@@ -11,10 +11,12 @@ import numpy.typing as npt
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, PathLike, Seed, as_data
 from jaxrank.data.device import real
 from jaxrank.data.kind import Data
+from jaxrank.data.responses import responses_of
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.methods.catalogue import make
-from jaxrank.models.options import check_count, check_flag, check_number, shown
+from jaxrank.models.options import check_choice, check_count, check_flag, check_number, shown
 from jaxrank.models.ranker import Methods
+from jaxrank.numerics.interval import check_level
 from jaxrank.numerics.precision import precision
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.checkpoint import Checkpoint, folder_of
@@ -23,14 +25,18 @@ from jaxrank.resampling.engine import contribute, gather_hosts, replicate, sum_h
 from jaxrank.resampling.prefixes import is_tabulated, make_prefixes
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials, as_scheme
 from jaxrank.resampling.sharing import Share
+from jaxrank.resampling.work import concatenate
 from jaxrank.results.convergence import Convergence, Curve, PrefixWork
 from jaxrank.results.fit import Result
+from jaxrank.results.stops import Stops, StopWork, make_stops
 from jaxrank.studies.fit import as_key
 from jaxrank.studies.preparation import check_pairing, gold_method, named_methods, prepare, priors_for
 from jaxrank.studies.replicates import near, number_of_replicates, whole_fit
 
 GRID = 64
 """Most prefixes of battles or ordered lists that are looked at where no grid is given."""
+LOOKS = "when to stop"
+"""What the work on stops is called while it goes on."""
 
 
 def convergence(
@@ -45,6 +51,9 @@ def convergence(
     grid: Sequence[int] | None = None,
     R0: npt.ArrayLike | None = None,
     pairing: Pairing = "aligned",
+    stop: Literal["sequence"] | None = None,
+    level: float = 0.95,
+    top: int | None = None,
     dtype: Dtype | None = None,
     chunk_size: int | None = None,
     checkpoint: PathLike | None = None,
@@ -64,6 +73,11 @@ def convergence(
     **grid**: numbers of trials to look at, by default 1..N (of battles and ordered lists, 64 of them at most);
     convergence@n is then known up to the grid.
     **R0**, **pairing**: for the methods that read them, as in `fit_all`. Other arguments as in `bootstrap`.
+    **stop**: "sequence" also asks of every order of the trials after how many of them a study that looks after each
+    would have stopped: when the mean scores of neighbours in the order (of the best **top** and the others, where that
+    is given) are told apart by bets on their differences (`jaxrank.evaluation.sequential`). At most 1 - **level** of
+    the orders stop at what is not so by all trials. ``con.stops`` has what was found. It needs trials of questions,
+    without gaps; real scores are taken to lie between the lowest and the highest of their question.
 
     All methods see the same replicates, which of trials are those of `bootstrap` with the same seed. Accuracy, Bayes@N
     and the Pass@k family are computed for all prefixes at once; other methods are fitted to each prefix.
@@ -75,6 +89,11 @@ def convergence(
     [0.6, 0.0, 0.4]
     """
     check_flag("tau", tau)
+    level = check_level(level)
+    if stop is not None:
+        check_choice("stop", stop, ("sequence",))
+    elif top is not None:
+        raise OptionError(f'top={shown(top)} says when to stop; give stop="sequence" with it')
     check_flag("progress", progress, optional=True)
     with precision(dtype):  # refused here where it is wrong, also for methods that run in float64 anyway
         data, scheme = as_data(data), as_scheme(scheme)
@@ -85,6 +104,7 @@ def convergence(
     points = _check_grid(grid, n_trials, bool(data.questions))
     n = number_of_replicates(data, Trials(), n_replicates)
     share = check_running(checkpoint, chunk_size, shard)
+    looks = None if stop is None else _looks(data, scheme, seed, level, top)
     prepared: dict[str, tuple[Checkpoint | None, int, np.ndarray]] = {}
     curves: dict[str, Curve] = {}
     works: dict[str, PrefixWork] = {}
@@ -115,6 +135,14 @@ def convergence(
             if disk is not None and share is not None:
                 contribute(work, n, disk, share, progress=progress, title=f"{label}, every n")
         works[label], prepared[label] = work, (disk, size, target)
+    watched: tuple[Checkpoint | None, int] = (None, 0)
+    if looks is not None:
+        where = None if checkpoint is None else folder_of(checkpoint, "stop")
+        labels = {"stop": str(stop), "scheme": str(scheme), "seed": str(seed), "study": "convergence"}
+        with precision("float64"):
+            watched = open_checkpoint(where, looks, data, labels, n, chunk_size, share)
+            if watched[0] is not None and share is not None:
+                contribute(looks, n, watched[0], share, progress=progress, title=LOOKS)
     for label, (disk, size, aim) in prepared.items():
         with precision("float64" if wide[label] else dtype):
             title = f"{label}, every n"
@@ -122,6 +150,13 @@ def convergence(
                 works[label], n, chunk=size, checkpoint=disk, progress=progress, title=title, share=share
             )
             curves[label] = _curve(batches, aim, n, size)
+    stops = None
+    if looks is not None:
+        disk, size = watched
+        with precision("float64"):
+            batches = replicate(looks, n, chunk=size, checkpoint=disk, progress=progress, title=LOOKS, share=share)
+            found = gather_hosts(concatenate(batches), n, size)
+        stops = Stops(found["at"], found["wrong"], n_trials, level, top)
     how = reference if isinstance(reference, str) else "given"
     return Convergence(
         methods=tuple(named),
@@ -134,7 +169,18 @@ def convergence(
         curves=curves,
         works=works,
         x64=wide,
+        stops=stops,
     )
+
+
+def _looks(data: Data, scheme: Scheme, seed: Seed, level: float, top: int | None) -> StopWork:
+    if not data.questions:
+        raise UnsupportedDataError(
+            f'stop="sequence" looks at trials of questions; {data.content} have none: leave stop out, or use '
+            "jaxrank.evaluation.sequential.sign_process"
+        )
+    with precision("float64"):
+        return make_stops(responses_of(data, 'stop="sequence"'), scheme, as_key(seed), level, top)
 
 
 def _usual(data: Data) -> list[str]:

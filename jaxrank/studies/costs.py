@@ -30,7 +30,7 @@ def cost_frontier(
     >>> jr.cost_frontier(data, n_replicates=200).frontier.tolist()
     [True, True, False]
     """
-    found = responses_of(as_data(data), "cost_frontier")
+    found = responses_of(as_data(data), "cost_frontier", "use jaxrank.fit(data) for battles and lists")
     if not isinstance(cost, str) or cost not in found.model_columns:
         have = ", ".join(map(repr, found.model_columns)) or "none"
         raise OptionError(f"cost={shown(cost)}; the models have no such column; there are {have}")

@@ -39,7 +39,7 @@ def compare_factors(data: DataLike, factors: Sequence[str], *, level: float = 0.
     Factors(2 llms x 2 prompts)
     """
     check_level(level)
-    found = responses_of(as_data(data), "compare_factors")
+    found = responses_of(as_data(data), "compare_factors", "use jaxrank.fit(data) for battles and lists")
     columns = _columns(found, factors)
     first, second = (tuple(dict.fromkeys(map(str, column))) for column in columns)
     values = first, second

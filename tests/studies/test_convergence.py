@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import jax
@@ -13,6 +14,7 @@ import scipy.stats
 import jaxrank as jr
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.evaluation import sequential
 from jaxrank.methods.pass_family import GPassAtKTau, MGPassAtK, PassAtK
 from jaxrank.methods.pointwise import Average
 from jaxrank.numerics.ranks import tau_with
@@ -311,3 +313,81 @@ def test_a_study_in_which_nothing_converges_says_so():
     row = study["avg"]
     assert np.isnan(row.mean) and row.worst is None
     assert "avg, bayes: not one of 40 replicates" in study.notes[0] and study.notes[0] in study.summary()
+
+
+def stopped_by_hand(x: np.ndarray, top: int | None, alpha: float, population: int | None) -> int:
+    """After how many trials (N, L) sequences of all pairs tell the order that the means have by then; 0 for never."""
+    n_trials, n_models = x.shape
+    goal = np.log(n_models * (n_models - 1) / alpha)
+    told = np.zeros((n_trials, n_models, n_models), bool)
+    for i in range(n_models):
+        for j in range(n_models):
+            d = x[:, i] - x[:, j]
+            process = sequential.betting_process(d, 0.0, -1.0, 1.0, 2 * np.exp(-goal), population=population)
+            reached = np.asarray(process) + np.log(2) >= goal  # it has half of what either side won
+            told[:, i, j] = np.maximum.accumulate(reached & (np.cumsum(d) > 0))
+    for n in range(1, n_trials):
+        order = np.argsort(-x[:n].sum(axis=0), kind="stable")
+        pairs = list(itertools.pairwise(order))
+        if top is not None:
+            pairs = [(i, j) for i in order[:top] for j in order[top:]]
+        if all(told[n - 1, i, j] for i, j in pairs):
+            return n
+    return 0
+
+
+STOPPING = np.random.default_rng(4).random((3, 20, 60)) < np.array([0.85, 0.6, 0.35])[:, None, None]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "top"),
+    [("trials", None), ("subsample(60)", 1), pytest.param("independent", 1, marks=pytest.mark.slow)],
+)
+def test_an_order_of_trials_stops_where_its_sequences_say(scheme: str, top: int | None) -> None:
+    R = STOPPING.astype(int)
+    con = convergence(R, "avg", n_replicates=N_REPLICATES, seed=3, scheme=scheme, stop="sequence", top=top, tau=False)
+    stops = con.stops
+    assert stops is not None and stops.stopped > 0.5 and stops.error == 0
+    with jax.enable_x64(True):
+        for b in range(4):
+            x = drawn(R, scheme, 3, b).mean(axis=1).T
+            assert stops.at[b] == stopped_by_hand(x, top, 0.05, 60 if scheme.startswith("sub") else None)
+    assert con.stops.sentence in con.summary() and np.all(stops.asked[stops.at == 0] == 60)
+
+
+@pytest.mark.slow
+def test_orders_of_equal_models_seldom_stop(tmp_path: Path) -> None:
+    """Every stop is false; the scale of the scores does not matter."""
+    R = (np.random.default_rng(5).random((2, 12, 40)) < 0.6).astype(float)
+    R[1] = np.roll(R[0], 11, axis=1)
+    found = [
+        convergence(
+            data, "avg", n_replicates=1000, scheme="trials_per_question", stop="sequence", tau=False, chunk_size=c
+        )
+        for data, c in ((R, None), (Responses(3 * R - 50, kind="real"), 128))
+    ]
+    first, second = (con.stops for con in found)
+    assert first is not None and second is not None
+    assert first.error == first.stopped <= 0.05
+    np.testing.assert_array_equal(first.at, second.at)
+    again = jr.load(found[0].save(tmp_path / "con.npz"))
+    np.testing.assert_array_equal(again.stops.at, first.at)
+
+
+def test_what_stops_cannot_read() -> None:
+    R = STOPPING[:, :4, :5].astype(float)
+    few = R.copy()
+    few[0, 0, 0] = np.nan
+    for data, more, said in (
+        (few, {}, "needs all trials of all questions"),
+        (R[:, :, :1], {}, "needs two trials"),
+        (R, {"top": 3}, "top"),
+        (R, {"level": 2}, "level"),
+        (jr.Comparisons([0, 1], [1, 2], [1, 1]), {}, "have none: leave stop out"),
+    ):
+        with pytest.raises((OptionError, UnsupportedDataError), match=said):
+            convergence(data, "avg" if not isinstance(data, jr.Comparisons) else None, stop="sequence", **more)
+    with pytest.raises(OptionError, match='give stop="sequence" with it'):
+        convergence(R, "avg", top=1)
+    with pytest.raises(OptionError, match="stop="):
+        convergence(R, "avg", stop="soon")  # pyright: ignore[reportArgumentType]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.data.accepted import as_data
 from jaxrank.errors import JaxrankError, JaxrankWarning
 from tests.problems import graded
 
@@ -51,6 +52,20 @@ DATA: dict[str, Callable[[Any], Any]] = {
 }
 
 FEW = {"n_replicates": 8, "seed": 0, "progress": False}
+TOLD = {"model": NAMES, "llm": ["x", "x", "y", "y"], "prompt": [0, 1, 0, 1], "cost": [1.0, 2.0, 3.0, 4.0]}
+
+
+def _told(data: Any) -> Any:
+    """Trials with what is known of their models and questions; other data as they are."""
+    data = as_data(data)
+    if not isinstance(data, jr.Responses):
+        return data
+    about: Any = {"models": TOLD, "groups": ["g", "h", "h"]}
+    if data.counts_only:
+        return jr.Responses.from_counts(data.counts[:, :, 1], data.trials, **about)
+    return jr.Responses(data.values, levels=data.levels or None, **about)
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "fit": jr.fit,
     **{
@@ -76,19 +91,35 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "posterior": lambda data: jr.posterior(data, "bradley_terry", sampler="laplace", n_chains=2, n_samples=20),
     "tiers": lambda data: jr.tiers(jr.fit(data)),
     "summary": lambda data: jr.fit(data).summary(),
-    "compare": lambda data: jr.fit(data).to_frame(),
+    "to_frame": lambda data: jr.fit(data).to_frame(),
+    "compare": lambda data: jr.compare(data, 0, 1, margin=0.1),
+    **{
+        f"compare {test}": lambda data, test=test: jr.compare(data, 0, 1, test=test)
+        for test in ("t", "sign_flip", "mcnemar", "wilcoxon")
+    },
+    "compare trials": lambda data: jr.compare(data, 0, 1, unit="trials"),
+    "compare group": lambda data: jr.compare(_told(data), 0, 1, cluster="group"),
+    "compare_all": jr.compare_all,
+    "compare_all baseline": lambda data: jr.compare_all(data, 0, unit="trials"),
+    "compare_all by": lambda data: jr.compare_all(_told(data), 0, by="group"),
+    "compare_factors": lambda data: jr.compare_factors(_told(data), ["llm", "prompt"]),
+    "compare_factors unknown": lambda data: jr.compare_factors(data, ["llm", "prompt"]),
+    "cost_frontier": lambda data: jr.cost_frontier(_told(data), **FEW),
+    "cost_frontier unknown": lambda data: jr.cost_frontier(data, **FEW),
+    "convergence stop": lambda data: jr.convergence(data, "avg", stop="sequence", **FEW),
 }
 REFUSALS = (
     "use", "leave", "make", "needs", "choose", "instead", "take", "turn", "pass", "must", "exclude", "have no",
 )  # fmt: skip
-WORKS_ON_ALL = {"fit", "fit bradley_terry_map", "diagnose", "summary", "compare"}
+WORKS_ON_ALL = {"fit", "fit bradley_terry_map", "diagnose", "summary", "to_frame"}
 """The calls that anyone tries first; but for counts alone, which say nothing of pairs by index."""
 NOT_OF_LISTS = {
     "fit avg", "fit rasch_map", "fit dynamic_irt_state_space", "fit pairing", "fit R0", "bootstrap questions",
+    "convergence stop", *(call for call in CALLS if call.startswith(("compare", "cost_frontier"))),
 }  # fmt: skip
 COMPILING = {
-    "convergence", "model_pools", "tiers", "bootstrap", "subsample", "posterior", "bootstrap bayesian",
-    "fit bradley_terry_luce_map",
+    "convergence", "convergence stop", "model_pools", "tiers", "bootstrap", "subsample", "posterior",
+    "bootstrap bayesian", "fit bradley_terry_luce_map",
 }  # fmt: skip
 """Calls that compile for every kind of data, more than 5 s each (convergence 68 s, pools 37 s, on a busy machine)."""
 

@@ -40,7 +40,8 @@ def comparisons(
 ) -> Comparisons:
     """Battles from the columns that `jaxrank.data.readers.sides.roles_of` found; for the options see `jaxrank.read`.
 
-    Each of the ``roles.kept`` is taken out of ``columns`` as it is made: two forms of all would not fit side by side.
+    ``columns`` is empty in the end, and each of the ``roles.kept`` is taken out as it is made: two forms of all would
+    not fit side by side.
     """
     check_options(options.ties, options.bothbad)
     if options.winner_as not in (None, *READINGS):
@@ -55,7 +56,7 @@ def comparisons(
         column = coded(columns[name])
         check_names(column, name, where, place)
         note_twins(column, "model", notes)
-        codes = np.array([models.setdefault(text_of_name(v), len(models)) for v in column.values], np.int64)
+        codes = np.array([models.setdefault(text_of_name(v), len(models)) for v in column.values], np.int32)
         sides.append(codes[column.codes])
     own = np.flatnonzero(sides[0] == sides[1])
     if len(own):
@@ -88,13 +89,16 @@ def comparisons(
             place,
         )[0]
         if roles.games[2] == "side":
-            second = np.array([B_WINS, A_WINS, TIE, BOTH_BAD, UNREAD, NO_WINNER])[second]
+            second = np.array([B_WINS, A_WINS, TIE, BOTH_BAD, UNREAD, NO_WINNER], np.int8)[second]
         rows = np.repeat(np.arange(n_rows), 2)
         a, b = np.stack([a, b], 1).ravel(), np.stack([b, a], 1).ravel()
         outcome, count = np.stack([outcome, second], 1).ravel(), count[rows]
         extra = {name: values[rows] for name, values in extra.items()} | {"game": np.tile([1.0, 2.0], n_rows)}
         notes.append(f"columns {listed(roles.games[:2])} are two games a row: in each, a is who was shown first")
-    outcome = np.where((count == 0) & (outcome != NO_WINNER), UNREAD, outcome)
+    del sides
+    columns.clear()
+    if not count.all():
+        outcome = np.where((count == 0) & (outcome != NO_WINNER), UNREAD, outcome)
     if (empty := int((count == 0).sum())) > 0:
         notes.append(f"{empty} rows with a count of 0 were dropped")
     if silent := int((outcome == NO_WINNER).sum()):
@@ -104,9 +108,10 @@ def comparisons(
         raise DataError(f"{where}no battle is left ({'; '.join(notes)})")
     if roles.left:
         notes.append(f"columns that are texts or nested are left out: {listed(roles.left, 6)}")
-    for name in extra:  # one by one, so that the old one goes before the next is made
-        extra[name] = extra[name][rows]
-    return Comparisons(a, b, CODE_VALUES[outcome], count, list(models), columns=extra, notes=notes)
+    for name in extra:  # one by one, so that the old one goes before the next is made; copies, for they are kept
+        values = extra[name].astype(float) if extra[name].dtype.kind in "biu" else extra[name]
+        extra[name] = values.copy() if rows is None else values[rows]
+    return Comparisons._made(a, b, outcome, count, models, notes, extra)
 
 
 def _outcome(
@@ -169,10 +174,10 @@ CODE_VALUES = np.array([1.0, 0.0, 0.5])
 
 def apply(
     a: np.ndarray, b: np.ndarray, outcome: np.ndarray, count: np.ndarray, ties: str, bothbad: str, notes: list[str]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Carry out the two options on coded battles; rows with a negative code are dropped. Notes what was done. The last
-    array says which row each battle comes from."""
-    rows = np.arange(len(a))
+    array says which row each battle comes from; None where each is its own."""
+    n_rows = len(a)
     bad = outcome == BOTH_BAD
     if bad.any():
         notes.append(
@@ -183,6 +188,7 @@ def apply(
     if tie.any() and ties == "drop":
         notes.append(f"{count[tie].sum():g} ties were dropped")
         outcome = np.where(tie, -1, outcome)
+    rows = np.arange(n_rows)
     if tie.any() and ties == "half":
         notes.append(f"{count[tie].sum():g} ties were counted as half a win for each side")
         repeat = np.where(tie, 2, 1)
@@ -195,6 +201,8 @@ def apply(
         notes.append(
             f"{count[tied].sum():g} of {count[keep].sum():g} battles are ties; the method says how it counts them"
         )
+    if keep.all() and len(keep) == n_rows:
+        return a, b, outcome, count, None
     return a[keep], b[keep], outcome[keep], count[keep], rows[keep]
 
 

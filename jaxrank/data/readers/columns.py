@@ -80,10 +80,12 @@ class Column(NamedTuple):
 
 
 class Peek(NamedTuple):
-    """What a table begins with: the names of its columns, and the first values of each."""
+    """What a table begins with: the names of its columns, and the first values of each. **whole**: its rows, where they
+    were all read for that."""
 
     names: list[str]
     head: dict[str, list[Any]]
+    whole: list[dict[str, Any]] | None = None
 
     def shows(self, name: str) -> str:
         """A column for messages: its name and first values."""

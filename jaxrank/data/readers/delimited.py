@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Container, Iterator, Sequence
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxrank.data.readers.columns import Column, Peek, code_arrow, listed, numbers_arrow
+from jaxrank.data.readers.columns import Column, Peek, code_arrow, listed
 from jaxrank.data.readers.files import Stream, foreign, reading
 from jaxrank.errors import DataError
 
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 """Bytes that are parsed at a time."""
 LONGEST = 1 << 30
 """Bytes of the longest row that is read; rows beyond `BLOCK` take a second look at the file."""
@@ -126,48 +127,104 @@ class _Table:
     ) -> list[Column | np.ndarray]:
         """The columns at these places of the header, and whether each should be numbers."""
         import pyarrow as pa
-        from pyarrow import csv as arrow
 
         numbers = numbers or [False] * len(places)
-        leave_out = None if ragged is None else lambda row: ragged.append(row.actual_columns) or "skip"
-        names = [str(k) for k in range(len(self.header))]
-        chosen = list(dict.fromkeys(names[k] for k in places))
-        rest = io.BufferedReader(_Joined(self._start, self._stream), BLOCK)
+        n_ragged = 0 if ragged is None else len(ragged)
+        columns = {k: Numbers() if number else Texts() for k, number in zip(places, numbers, strict=True)}
         before = self._stream.lines - self._start.count(b"\n")
+        n_rows = 0
         try:
-            table = arrow.read_csv(
-                rest,
-                read_options=arrow.ReadOptions(column_names=names, block_size=self.block),
-                parse_options=arrow.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=leave_out
-                ),
-                convert_options=arrow.ConvertOptions(
-                    include_columns=chosen,
-                    column_types={
-                        **dict.fromkeys(chosen, pa.dictionary(pa.int32(), pa.string())),
-                        **{names[k]: pa.string() for k, number in zip(places, numbers, strict=True) if number},
-                    },
-                    strings_can_be_null=False,
-                ),
-            )
+            for batch in self._batches(columns, ragged):
+                n_rows += batch.num_rows
+                for k, column in columns.items():
+                    column.add(batch.column(str(k)))
         except pa.ArrowInvalid as error:
-            if "Empty CSV file" in str(error):
+            said = str(error)
+            if "Empty CSV file" in said:
                 return [Column(np.zeros(0, np.int64), []) for _ in places]
-            _check(self.path, self.header, places, self.delimiter)
-            if "straddl" in str(error) and self.block < LONGEST:
-                with Stream(self.path) as stream:
-                    return _Table(stream, LONGEST).read(places, numbers, ragged)
-            raise DataError(f"{self.path} cannot be read as a table: {str(error).splitlines()[0]}") from None
-        if self._stream.lines - before > table.num_rows and not ragged:
+            words = re.match(r"In CSV column #(\d+): CSV conversion error to double", said)
+            longer = "straddl" in said and self.block < LONGEST
+            if words is None:
+                _check(self.path, self.header, places, self.delimiter)
+            if words is None and not longer:
+                raise DataError(f"{self.path} cannot be read as a table: {said.splitlines()[0]}") from None
+            if ragged is not None:
+                del ragged[n_ragged:]
+            numbers = [n and (words is None or k != int(words[1])) for k, n in zip(places, numbers, strict=True)]
+            with Stream(self.path) as stream:
+                return _Table(stream, LONGEST if longer else self.block).read(places, numbers, ragged)
+        if self._stream.lines - before > n_rows and not ragged:
             # Some fields hold line ends (or there are blank lines): is each of their quotes closed in its place?
             _check(self.path, self.header, places, self.delimiter)
-        columns = []
-        for k, number in zip(places, numbers, strict=True):
-            column = table.column(names[k])
-            columns.append(numbers_arrow(column) if number else code_arrow(column, clean=True))
-            if places.count(k) == 1:
-                table = table.drop_columns(names[k])  # what was made of it takes its place in memory
-        return columns
+        done = {k: columns.pop(k).column() for k in list(columns)}
+        return [done[k] for k in places]
+
+    def _batches(self, columns: Mapping[int, Any], ragged: list[int] | None) -> Iterator[Any]:
+        """The rows, a block at a time, so that the text of a long table is never in memory as a whole."""
+        from pyarrow import csv as arrow
+
+        leave_out = None if ragged is None else lambda row: ragged.append(row.actual_columns) or "skip"
+        reader = arrow.open_csv(
+            io.BufferedReader(_Joined(self._start, self._stream), BLOCK),
+            read_options=arrow.ReadOptions(
+                column_names=[str(k) for k in range(len(self.header))], block_size=self.block
+            ),
+            parse_options=arrow.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=leave_out
+            ),
+            convert_options=arrow.ConvertOptions(
+                include_columns=list(map(str, columns)),
+                column_types={str(k): column.kind() for k, column in columns.items()},
+                null_values=[""],
+                strings_can_be_null=False,
+            ),
+        )
+        with reader:
+            while True:
+                try:
+                    yield reader.read_next_batch()
+                except StopIteration:
+                    return
+
+
+class Texts:
+    """A column of text from the blocks of a table, each coded by arrow."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Any] = []
+
+    @staticmethod
+    def kind() -> Any:
+        import pyarrow as pa
+
+        return pa.dictionary(pa.int32(), pa.string())
+
+    def add(self, block: Any) -> None:
+        self._blocks.append(block)
+
+    def column(self) -> Column:
+        import pyarrow as pa
+
+        return code_arrow(pa.chunked_array(self._blocks, self.kind()), clean=True)
+
+
+class Numbers:
+    """A column of numbers and empty fields from the blocks of a table."""
+
+    def __init__(self) -> None:
+        self._blocks: list[np.ndarray] = []
+
+    @staticmethod
+    def kind() -> Any:
+        import pyarrow as pa
+
+        return pa.float64()
+
+    def add(self, block: Any) -> None:
+        self._blocks.append(block.to_numpy(zero_copy_only=False))
+
+    def column(self) -> np.ndarray:
+        return np.concatenate(self._blocks) if self._blocks else np.zeros(0)
 
 
 class _Joined(io.RawIOBase):

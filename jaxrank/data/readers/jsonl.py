@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ HEAD = 50
 """Rows that are looked at to understand a table."""
 BATCH = 512
 """Lines that are held as Python objects at a time."""
+LOOKED_AT = 5
+"""Batches that are looked at for the names of all columns."""
 
 
 class _Twice(ValueError):
@@ -36,7 +38,32 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_object).decode
+_plain = json.JSONDecoder().decode
+_strict = json.JSONDecoder(object_pairs_hook=_object).decode
+
+
+def _decode(text: str) -> Any:
+    """One JSON value. The reader that looks at every object takes twice as long; a key that the plain one dropped shows
+    in the number of quotes, of which every key and every text has two."""
+    found = _plain(text)
+    quotes = text.count('"')
+    if "\\" in text:
+        left = text.replace("\\\\", "")  # then a backslash before a quote says that it is one of the text
+        quotes = left.count('"') - left.count('\\"')
+    return found if quotes == 2 * _texts(found) else _strict(text)
+
+
+def _texts(value: Any) -> int:
+    """How many keys and texts a JSON value holds."""
+    count, level = 0, [value]
+    while level:
+        kinds = list(map(type, level))
+        count += kinds.count(str)
+        objects = level if len(level) == kinds.count(dict) else [v for v in level if type(v) is dict]
+        lists = [v for v in level if type(v) is list] if list in kinds else []
+        count += sum(map(len, objects))
+        level = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
+    return count
 
 
 def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
@@ -51,9 +78,7 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
             raise DataError(f"{name} is one object with keys {keys}: no format that is known, and not a table of rows")
         rows = found
     else:
-        for n, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                rows.append(parse(line, name, n))
+        rows = parse_lines(text, name)
     for n, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise DataError(f"{name}: row {n} is {type(row).__name__}, not an object of named values")
@@ -102,25 +127,33 @@ def parse(text: str, name: str, line: int | None = None) -> Any:
 
 def peek(path: Path) -> Peek:
     """All keys, and the first values of each; a key that a row lacks is null."""
+    whole = None
     if not _is_lines(path):
-        rows = parse_objects(text_of(path), str(path))
-        names, first = _keys([rows]), rows[:HEAD]
+        whole = parse_objects(text_of(path), str(path))
+        names, first = _keys([whole]), whole
     else:
-        batches = _batches(path)
-        first = next(batches, [])
-        names = _keys([first, *islice(batches, 4)])
+        batches = list(islice(_batches(path), LOOKED_AT))
+        first = batches[0] if batches else []
+        names = _keys(batches)
+        if len(batches) < LOOKED_AT:
+            whole = list(chain.from_iterable(batches))
     if not first:
         raise DataError(f"{path} is empty: it holds no rows")
-    return Peek(names, {name: [row.get(name) for row in first[:HEAD]] for name in names})
+    return Peek(names, {name: [row.get(name) for row in first[:HEAD]] for name in names}, whole)
 
 
 def load(
-    path: Path, pick: Callable[[Sequence[str]], list[str]], numbers: Container[str] = ()
+    path: Path,
+    pick: Callable[[Sequence[str]], list[str]],
+    numbers: Container[str] = (),
+    whole: list[dict[str, Any]] | None = None,
 ) -> dict[str, Column | np.ndarray]:
-    """The columns that ``pick`` chooses from all keys in order of appearance; a key that a row lacks is null."""
-    if not _is_lines(path):
-        rows = parse_objects(text_of(path), str(path))
-        return {name: code([row.get(name) for row in rows]) for name in pick(_keys([rows]))}
+    """The columns that ``pick`` chooses from all keys in order of appearance; a key that a row lacks is null.
+    **whole**: all rows, where `peek` has read them."""
+    if whole is None and not _is_lines(path):
+        whole = parse_objects(text_of(path), str(path))
+    if whole is not None:
+        return {name: code([row.get(name) for row in whole]) for name in pick(_keys([whole]))}
     # Keys seldom differ between rows: choose by the first rows, and read again if later rows change the choice.
     first = next(_batches(path), [])
     if not first:
@@ -182,13 +215,19 @@ def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
             yield rows
 
 
+def parse_lines(text: str, name: str) -> list[Any]:
+    """The values of a text of one JSON value a line; `DataError` that names the line where one is not."""
+    lines = text.split("\n")
+    return [value for k in range(0, len(lines), BATCH) for value in _parse_lines(lines[k : k + BATCH], name, k)]
+
+
 def _parse_lines(lines: list[str], name: str, number: int) -> list[Any]:
     """One value a line; many lines at once are three times faster, and one at a time where that fails."""
-    filled = [line for line in lines if not line.isspace()]
+    filled = [line for line in lines if line.strip()]
     try:
         rows = _decode("[" + ",".join(filled) + "]")
     except (ValueError, RecursionError):
         rows = []
     if len(rows) == len(filled):
         return rows
-    return [parse(line, name, number + k) for k, line in enumerate(lines, 1) if not line.isspace()]
+    return [parse(line, name, number + k) for k, line in enumerate(lines, 1) if line.strip()]

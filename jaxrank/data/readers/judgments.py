@@ -66,7 +66,8 @@ def read_games(sources: list[Source], options: LogOptions) -> Comparisons:
     columns = {"question": question, "voter": voter, "grade": grade, "game": game}
     texts = {name: np.array([None if v is None else v for v in values], object) for name, values in columns.items()}
     texts["grade"], texts["game"] = grade, np.array(game)
-    extra = {name: values[kept] for name, values in texts.items() if any(v is not None for v in values)}
+    told = {name: values for name, values in texts.items() if any(v is not None for v in values)}
+    extra = told if kept is None else {name: values[kept] for name, values in told.items()}
     return Comparisons(first, second, CODE_VALUES[outcome], count, models, columns=extra, notes=notes)
 
 

@@ -14,6 +14,7 @@ A file with repeats and none of these is refused: one score of several trials is
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -37,12 +38,13 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     document in all files (``doc_hash``). Trial: the repeat; files of one model and task are further trials."""
     rows = Rows(options)
     hashes: dict[tuple[str, str], Any] = {}
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, bytes]] = set()
     for source in sorted(sources, key=lambda s: (s.path.parent, _time(s))):
-        if (source.stem, source.text) in seen:
+        content = hashlib.sha256(source.text.encode()).digest()
+        if (source.stem, content) in seen:
             rows.count("files are copies of another run and were left out")
             continue
-        seen.add((source.stem, source.text))
+        seen.add((source.stem, content))
         samples = list_of(source.lines, dict, source.name)
         task = _task(source)
         name, told = _model(source)
@@ -59,6 +61,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
                 )
             for trial, value in enumerate(score(sample)):
                 rows.add(source, model, question, (run, trial), value, task)
+        source.forget()
     return rows.finish(sources, "lm-eval samples")
 
 

@@ -152,13 +152,15 @@ def _read_tables(
     for file, kind in zip(files, kinds, strict=True):
         told = {} if pattern is None else pattern.columns(file.path)
         given.append(told | ({"model": str(model(file.path))} if callable(model) else {}))
+        peek = TABLES[kind].peek(file.path)
         more = {"ragged": ragged} if kind == "csv" and options.errors == "missing" else {}
+        more |= {} if peek.whole is None else {"whole": peek.whole}
         load = lambda pick, numbers, file=file, kind=kind, more=more: TABLES[kind].load(
             file.path, pick, numbers, **more
         )
         parts.append(
             tables.open_part(
-                TABLES[kind].peek(file.path),
+                peek,
                 load,
                 options,
                 f"{file.name}: ",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxrank.data.readers.files import suffixes_of, text_of
-from jaxrank.data.readers.jsonl import first_line, parse
+from jaxrank.data.readers.jsonl import first_line, parse, parse_lines
 from jaxrank.errors import DataError
 
 TEXT = (".json", ".jsonl", ".ndjson", "")
@@ -20,7 +20,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The whole path, as it was given, for messages."""
         return str(self.path)
@@ -53,7 +53,12 @@ class Source:
     @cached_property
     def lines(self) -> list[Any]:
         """The file as one JSON value a line; `DataError` that names the line where it is not."""
-        return [parse(line, self.name, n) for n, line in enumerate(self.text.split("\n"), 1) if line.strip()]
+        return parse_lines(self.text, self.name)
+
+    def forget(self) -> None:
+        """Give the text and the values back, of which a folder of logs has more than memory should hold."""
+        for name in ("text", "document", "lines"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def is_json(self) -> bool:

@@ -71,11 +71,13 @@ def outcomes(
     names of the columns of the two sides, which are words for them too; **at** names a row in messages.
     """
     words, grades = _words(name, winner, columns)
-    named = np.full(len(winner.values) + 1, -1)
+    named = np.full(len(winner.values) + 1, -1, np.int32)
     for c, v in enumerate(winner.values):
         named[c] = models.get(text_of_name(v), -1)
     as_word, who = words[winner.codes], named[winner.codes]
-    as_name = np.select([who < 0, who == sides[0], who == sides[1]], [UNREAD, A_WINS, B_WINS], UNREAD)
+    code = lambda value: np.int8(value)  # small numbers: there may be millions of rows
+    ways = [code(UNREAD), code(A_WINS), code(B_WINS)]
+    as_name = np.select([who < 0, who == sides[0], who == sides[1]], ways, code(UNREAD))
     as_name = np.where((as_name == UNREAD) & ((as_word == NO_WINNER) | (as_word >= TIE)), as_word, as_name)
     read = {"name": as_name, "side": as_word}
     whole = [way for way in READINGS if (read[way] != UNREAD).all()]
@@ -106,7 +108,7 @@ def _words(name: str, winner: Column, columns: tuple[str, str]) -> tuple[np.ndar
     """The outcome that each distinct value means as a word, and the grades where the words have degrees."""
     texts = [str(v).strip().lower() for v in winner.values]
     known = _vocabulary(name, texts, columns)
-    words = np.full(len(texts) + 1, NO_WINNER)
+    words = np.full(len(texts) + 1, NO_WINNER, np.int8)
     degree = np.zeros(len(texts) + 1)
     for c, word in enumerate(texts):
         size = graded(word)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -160,25 +160,46 @@ def betting_process(
     return _process(x01, m01, float(alpha), population)
 
 
+class Capital(NamedTuple):
+    """Bets against candidate means of values in [0, 1]: values so far ``t``, their sum and squared deviations, and the
+    logarithms of the capital of a bet that the mean is above the candidate (**up**) and that it is below (**down**)."""
+
+    t: Array
+    seen: Array
+    squares: Array
+    up: Array
+    down: Array
+
+
+def opened(like: Array) -> Capital:
+    """Before the first value; arrays of the shape of ``like``."""
+    zero = jnp.zeros_like(like)
+    return Capital(jnp.ones((), like.dtype), zero, zero, zero, zero)
+
+
+def staked(capital: Capital, x: Array, mean: Any, reach: Any, population: int | None) -> tuple[Capital, Array, Array]:
+    """After one more value: the capital, and the logarithms of K+ and K-, infinite where the candidate has become
+    impossible.  **reach**: 2 log(2 / alpha)."""
+    t, seen, squares, up, down = capital
+    bet = jnp.sqrt(reach / ((0.25 + squares) * jnp.log(t + 1)))
+    own = mean if population is None else (population * mean - seen) / (population - t + 1)
+    up = up + jnp.log1p(jnp.minimum(bet, TRUNCATION / jnp.maximum(own, 1e-30)) * (x - own))
+    down = down + jnp.log1p(-jnp.minimum(bet, TRUNCATION / jnp.maximum(1 - own, 1e-30)) * (x - own))
+    seen = seen + x
+    squares = squares + (x - (0.5 + seen) / (t + 1)) ** 2
+    sure_up, sure_down = own < -1e-6, own > 1 + 1e-6
+    more = jnp.where(sure_up, jnp.inf, jnp.where(sure_down, -jnp.inf, up))
+    less = jnp.where(sure_down, jnp.inf, jnp.where(sure_up, -jnp.inf, down))
+    return Capital(t + 1, seen, squares, up, down), more, less
+
+
 @partial(jax.jit, static_argnames="population")
 def _process(x: Array, m: Array, alpha: Any, population: int | None) -> Array:
     reach = 2 * jnp.log(2 / alpha)
 
-    def step(carry: Any, x_t: Array) -> tuple[Any, Array]:
-        t, seen, squares, up, down = carry
-        bet = jnp.sqrt(reach / ((0.25 + squares) * jnp.log(t + 1)))
-        own = m if population is None else (population * m - seen) / (population - t + 1)
-        up_bet = jnp.minimum(bet, TRUNCATION / jnp.maximum(own, 1e-30))
-        down_bet = jnp.minimum(bet, TRUNCATION / jnp.maximum(1 - own, 1e-30))
-        up = up + jnp.log1p(up_bet * (x_t - own))
-        down = down + jnp.log1p(-down_bet * (x_t - own))
-        seen = seen + x_t
-        squares = squares + (x_t - (0.5 + seen) / (t + 1)) ** 2
-        impossible = (own < -1e-6) | (own > 1 + 1e-6)
-        out = jnp.where(impossible, jnp.inf, jnp.maximum(up, down) - jnp.log(2.0))
-        return (t + 1, seen, squares, up, down), out
+    def step(capital: Capital, x_t: Array) -> tuple[Capital, Array]:
+        capital, more, less = staked(capital, x_t, m, reach, population)
+        return capital, jnp.maximum(more, less) - jnp.log(2.0)
 
-    zero = jnp.zeros_like(m)
-    start = (jnp.ones((), x.dtype), zero, zero, zero, zero)
-    _, out = jax.lax.scan(step, start, jnp.moveaxis(x, -1, 0))
+    _, out = jax.lax.scan(step, opened(m), jnp.moveaxis(x, -1, 0))
     return jnp.moveaxis(out, 0, -1)
