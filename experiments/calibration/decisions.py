@@ -15,6 +15,7 @@ import numpy as np
 
 import jaxrank as jr
 from experiments.calibration.lines import percent, write
+from experiments.calibration.statements import Study, lines_of
 from experiments.calibration.truths import HALF, ORDERED, SKEWED, Truth
 from jaxrank import evaluation
 
@@ -24,13 +25,13 @@ LOOKS = 80
 
 
 def posterior(truth: Truth, models: int, questions: int, trials: int, sets: int) -> str:
-    """Rank intervals without the true rank (of equal models: pairs of intervals without a rank in common), and
-    P(first) over 95 % of a model that is not the best (of equal models: of any but one)."""
+    """Rank intervals without the true rank (of equal models: pairs of intervals without a rank in common), P(first)
+    over 95 % of a model that is not the best (of equal models: of any but one), and tiers with a false line."""
     rng = np.random.default_rng([models, questions, trials])
     scores = truth.scores(models)
     rank = 1 + (scores < scores[:, None] - 1e-12).sum(0)
     i, j = np.triu_indices(models, 1)
-    ranks, first = [], []
+    ranks, first, lines = [], [], []
     for outcomes in truth.draw(rng, sets, models, questions, trials):
         for number, one in enumerate(outcomes):
             found = jr.posterior(one, seed=number, **POSTERIOR)
@@ -38,7 +39,8 @@ def posterior(truth: Truth, models: int, questions: int, trials: int, sets: int)
             apart = (low[i] > high[j]) | (low[j] > high[i])
             ranks.append(float(np.mean(apart if truth.equal else (low > rank) | (high < rank))))
             first.append(bool((found.rank_probabilities()[1:, 0] > LEVEL).any()))
-    return f"{percent(ranks)} / {percent(first)} ({found.method})"
+            lines.append(lines_of(Study(one, scores, 0), found).false)
+    return f"{percent(ranks)} / {percent(first)} / {percent(lines)} ({found.method})"
 
 
 def needed(trials: int, sets: int) -> str:
@@ -98,8 +100,8 @@ def shared_ranks(truth: Truth, models: int, questions: int, trials: int, sets: i
 
 
 LINES: dict[str, Callable[[int], str]] = {
-    f"`posterior(R)`, {t.name}, {size[0]} x {size[1]} x {size[2]}: rank interval / P(first) > .95 false, "
-    "a fifth of the sets": (lambda sets, t=t, size=size: posterior(t, *size, sets=max(sets // 5, 10)))
+    f"`posterior(R)`, {t.name}, {size[0]} x {size[1]} x {size[2]}: rank interval / P(first) > .95 / "
+    "tiers false, a fifth of the sets": (lambda sets, t=t, size=size: posterior(t, *size, sets=max(sets // 5, 10)))
     for t, size in ((ORDERED, (5, 30, 3)), (SKEWED, (5, 30, 3)), (ORDERED, (5, 100, 1)))
 }
 LINES |= {

@@ -1,5 +1,5 @@
 """Statements about data of other kinds than the grid of run.py: real scores, clusters of questions, shares of tries,
-strengths on trials.
+strengths on trials, ordered lists, battles between unlike models.
 
     python -m experiments.calibration.others [--sets N] [--only TEXT]
 
@@ -17,7 +17,8 @@ from scipy.special import expit
 
 import jaxrank as jr
 from experiments.calibration.lines import percent, write
-from experiments.calibration.truths import CLUSTER, HALF, SKEWED, Truth
+from experiments.calibration.statements import STATEMENTS, Study
+from experiments.calibration.truths import CLUSTER, HALF, SKEWED, Battles, Truth
 
 LEVEL, MODELS, REPLICATES = 0.95, 5, 1000
 PASS_SETS = 200  # in one call
@@ -125,6 +126,33 @@ def abilities(method: str, truth: Truth, sets: int) -> str:
     return _three([_wrong(jr.fit(one, method), 0.0)[1:] for one in _sets(truth, max(sets // 2, 10), MODELS, 30, 8)])
 
 
+def _judged(data: jr.Comparisons | jr.Rankings, truth: np.ndarray) -> tuple[float, ...]:
+    """Of `jr.fit(data)` the share of strengths and of differences whose intervals miss, and whether a line of `tiers`
+    is false."""
+    study = Study(data, truth, 0)
+    judges = {s.name: s.judge for s in STATEMENTS}
+    return tuple(judges[name](study).false for name in ("scores", "differences", "tiers"))
+
+
+def lists(spread: float, orders: int, sets: int) -> str:
+    """Full orders of models whose strengths fall evenly from ``spread`` to its negative."""
+    rng, truth, found = np.random.default_rng(orders), np.linspace(spread, -spread, MODELS), []
+    for _ in range(sets):
+        order = np.argsort(-truth - rng.gumbel(size=(orders, MODELS)), axis=1)
+        found.append(_judged(jr.Rankings(order.tolist(), models=[f"model {i}" for i in range(MODELS)]), truth))
+    return _three(found)
+
+
+def far_apart(spread: float, battles: int, sets: int) -> str:
+    """Battles with 20 % ties between equal models, of strengths that fall evenly from ``spread`` to its negative."""
+    kind = Battles("far apart", lambda n: np.linspace(spread, -spread, n), ties=0.2, equal=False)
+    rng, found = np.random.default_rng(battles), []
+    for _ in range(sets):
+        rows = kind.tallied(*kind.draw(rng, MODELS, battles), MODELS)
+        found.append(_judged(jr.Comparisons(*rows, models=[f"model {i}" for i in range(MODELS)]), kind.scores(MODELS)))
+    return _three(found)
+
+
 def _sets(truth: Truth, sets: int, *size: int) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(size)
     for part in truth.draw(rng, sets, *size):
@@ -181,6 +209,18 @@ LINES |= {
     )
     for method in ("rasch_map", "mml_rasch", "rasch_mml")
     for truth in (SKEWED, HALF)
+}
+LINES |= {
+    f"`fit(lists)`, {MODELS} models, {n} full orders, strengths from {spread:g} to {-spread:g}: strength / difference "
+    "/ tiers": partial(lists, spread, n)
+    for spread in (0.0, 0.6, 2.0)
+    for n in (30, 200)
+}
+LINES |= {
+    f"`fit(battles)`, {MODELS} models, {n} battles, strengths from {spread:g} to {-spread:g}: strength / difference "
+    "/ tiers": partial(far_apart, spread, n)
+    for spread in (1.5, 3.0)
+    for n in (200, 1000)
 }
 
 

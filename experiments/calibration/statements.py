@@ -131,7 +131,7 @@ def _top_set(s: Study) -> Verdict:
     return Verdict(float(not best <= top), len(top) / len(s.truth))
 
 
-def _tiers(s: Study, source: Any) -> Verdict:
+def lines_of(s: Study, source: Any) -> Verdict:
     """A line says that the leader above it is better than the leader below it."""
     table = jr.tiers(source, LEVEL)
     values = np.asarray(table)
@@ -197,7 +197,7 @@ STATEMENTS = (
         lambda s: _all_gaps(s, s.fit),
         "of an interval",
     ),
-    Statement("tiers", "jr.tiers(jr.fit(data))", lambda s: _tiers(s, s.fit), "tiers"),
+    Statement("tiers", "jr.tiers(jr.fit(data))", lambda s: lines_of(s, s.fit), "tiers"),
     Statement("superiority", "jr.fit(data).superiority() > .95", _superiority, "P(first above second)"),
     Statement(
         "all differences at once, replicates",
@@ -207,7 +207,7 @@ STATEMENTS = (
     ),
     Statement("rank sets", "jr.bootstrap(data).rank_sets()", _rank_sets, "share of the ranks"),
     Statement("top set", "jr.bootstrap(data).top_set()", _top_set, "share of the models"),
-    Statement("tiers, replicates", "jr.tiers(jr.bootstrap(data))", lambda s: _tiers(s, s.replicates), "tiers"),
+    Statement("tiers, replicates", "jr.tiers(jr.bootstrap(data))", lambda s: lines_of(s, s.replicates), "tiers"),
     Statement("rank intervals", "jr.bootstrap(data).rank_intervals()", _rank_interval, "share of the ranks"),
     Statement("p_best", "jr.bootstrap(data), p_best > .95", _p_best, "p_best of model 0"),
 )

@@ -123,6 +123,19 @@ class Battles:
         u = rng.random(battles) * total
         return a, b, np.where(u < up, 1.0, np.where(u < up + down, 0.0, 0.5))
 
+    def tallied(
+        self, a: np.ndarray, b: np.ndarray, outcome: np.ndarray, models: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Winner, loser, outcome and count of every kind of battle that there can be, those without a battle too: the
+        tables of all sets are then of one shape, and what reads them is compiled once."""
+        tie = outcome == 0.5
+        swap = (outcome == 0) | (tie & (a > b))
+        kind = (np.where(swap, b, a) * models + np.where(swap, a, b)) * 2 + tie
+        first, second, tied = np.unravel_index(np.arange(2 * models**2), (models, models, 2))
+        kept = (first != second) & ((tied == 0) | ((first < second) & (self.ties > 0)))
+        count = np.bincount(kind, minlength=len(kept))[kept].astype(float)
+        return first[kept], second[kept], np.where(tied[kept] == 1, 0.5, 1.0), count
+
 
 def _same(n: int) -> np.ndarray:
     return np.zeros(n)

@@ -169,8 +169,8 @@ def interval_estimate(
     """The normal interval mean +- z sd of the given probability, clipped to the range of the metric."""
     level = check_level(level)
     lower, upper = _ends(mean, sd, np.asarray(0.5 + level / 2, mean.dtype), bounds)
-    estimate = Estimate(point, mean, sd, lower, upper, level, "normal, within the range of the metric")
-    return shaped(cells, estimate)
+    kind = "normal, of the posterior, within the range of the metric"
+    return shaped(cells, Estimate(point, mean, sd, lower, upper, level, kind))
 
 
 def by_question(

@@ -17,8 +17,8 @@ class Interval:
     """Ends of an interval for every model, or for every pair of models.
 
     **lower**, **upper**: arrays of one shape, (L,) or (L, L).  **level**: probability that the interval is made for,
-    in (0, 1).  **kind**: how it was made, in words, such as "normal" or "percentiles of replicates".  **unit**: what
-    could have come out otherwise and makes the interval as wide as it is: "trials", "questions", "clusters" (of
+    in (0, 1).  **kind**: how it was made, in words, such as "Student's t" or "percentiles of replicates".  **unit**:
+    what could have come out otherwise and makes the interval as wide as it is: "trials", "questions", "clusters" (of
     questions), "battles", "orders", or several of them; None where the method's model says it.  **used**: replicates or
     draws that it is made from, and **left_out**, those that had no value; None and 0 where nothing was drawn.
 
@@ -44,6 +44,11 @@ class Interval:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Both ends in one array, (2, ...)."""
         return np.stack([self.lower, self.upper]).astype(dtype or np.result_type(self.lower, self.upper))
+
+    @property
+    def noun(self) -> str:
+        """What it is: a "credible interval", which holds under a prior, or an "interval" of the sampling."""
+        return "credible interval" if "posterior" in self.kind else "interval"
 
     @property
     def words(self) -> str:

@@ -57,13 +57,12 @@ def _settling(found: Found) -> str:
         return ""
     method, n = con.methods[0], con.n_trials
     if con.not_converged(method) == 1:
-        return f"More than {n} trials are needed until the whole ranking stays as it is."
+        return f"In no replicate does the whole ranking settle on that of Bayes@N within {n} trials."
     after = {share: np.flatnonzero(con.cdf(method) >= share) for share in (0.5, 0.95)}
-    told = [f"{share:.0%} of the replicates after {at[0]} trials" for share, at in after.items() if len(at)]
-    if not told:
-        return f"The whole ranking settles within {n} trials in {1 - con.not_converged(method):.0%} of the replicates."
-    late = "" if len(after[0.95]) else f", and in {con.not_converged(method):.0%} not within {n}"
-    return f"The whole ranking has settled in {' and in '.join(told)}{late}."
+    told = [f"in {share:.0%} of the replicates after {at[0]} trials" for share, at in after.items() if len(at)]
+    told = told or [f"in {1 - con.not_converged(method):.0%} of the replicates within {n} trials"]
+    late = "" if len(after[0.95]) else f", in {con.not_converged(method):.0%} not within {n}"
+    return f"When trials are drawn again, the whole ranking settles on that of Bayes@N {' and '.join(told)}{late}."
 
 
 def _data(found: Found) -> Section:
@@ -148,7 +147,10 @@ def _tiers(found: Found) -> Section | None:
     for t in range(1, tier.max() + 1):
         rows.append((f"Tier {t}", ", ".join(found.result.models[i] for i in order if tier[i] == t)))
     draw = lambda ax: plots.tiers(source, ax, level=found.level)
-    words = "A tier is everything down from its leader until the first model that is separated from that leader."
+    words = (
+        "A tier is everything down from its leader until the first model that is separated from that leader; all lines "
+        f"hold at once at {percent(found.level)}."
+    )
     return Section("Tiers", [Text(words), Items(rows), Figure("tiers", "Models coloured by tier", draw)])
 
 
@@ -208,13 +210,14 @@ def _convergence(found: Found) -> Section | None:
         return None
     words = (
         "Trials are drawn again with replacement, and models ranked after each. convergence@n is the number of trials "
-        "from which on the ranking equals that of Bayes@N on all trials; mean counts those that never settle as N."
+        "from which on the ranking equals that of Bayes@N on all trials; mean counts those that never settle as N. It "
+        "says how these trials behave when drawn again, not that their ranking is the true one."
     )
     figures = [
         Figure("tau", "Agreement with the reference against the number of trials", lambda ax: con.plot("tau", ax)),
         Figure("convergence", "Distribution of convergence@n", lambda ax: con.plot("convergence", ax)),
     ]
-    return Section("How many trials are needed", [Text(words), Table(con.summary_frame()), *figures])
+    return Section("How soon the ranking settles", [Text(words), Table(con.summary_frame()), *figures])
 
 
 def _making(found: Found) -> Section:

@@ -16,6 +16,8 @@ from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.contributions import Contributions
 from jaxrank.resampling.contributions import has_contributions, of_clusters, of_questions
 
+FEW_QUESTIONS = 10
+
 
 class ErrorsByUnit:
     """Mixin of `Result`."""
@@ -60,6 +62,14 @@ class ErrorsByUnit:
         if note:
             warnings.warn(note, JaxrankWarning, stacklevel=2)
         return replace(self, cluster=column)  # pyright: ignore[reportArgumentType, reportType]
+
+    @property
+    def few(self) -> str:
+        """What to know where errors come from the spread of very few questions; empty elsewhere."""
+        n = len(self.data.questions)
+        if not 1 < n < FEW_QUESTIONS or self.cluster is not None or not has_contributions(self.ranker, self.data):
+            return ""
+        return f"no interval from {n} questions can be relied on: take {FEW_QUESTIONS} or more"
 
     @property
     def _sampled(self) -> str:

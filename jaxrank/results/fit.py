@@ -46,6 +46,8 @@ COVARIANCES = ("information", "sandwich")
 UNITS = ("questions", "trials")
 WILSON = "Wilson, effective number of trials"
 STUDENT = "Student's t"
+BY_MODEL = "normal, as its model has it"
+CREDIBLE = "normal, of the posterior under its prior"
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
 _OF = {True: "all pairs at once", False: "of differences"}
 
@@ -115,7 +117,7 @@ class Result(RankedModels, ErrorsByUnit):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: how the data were read, gaps, and how the fit ended."""
         notes = list(self.data.notes)
-        notes += [*reading_notes(self.data, self.ranker), *filter(None, (self.unread,))]
+        notes += [*reading_notes(self.data, self.ranker), *filter(None, (self.unread, self.few))]
         if self.status != Status.CONVERGED:
             notes.append(self.explain())
         return tuple(notes)
@@ -206,8 +208,8 @@ class Result(RankedModels, ErrorsByUnit):
             self._refuse(unit, own)
         if own == self._sampled and self.contributions is not None:
             return self.interval_by(self.contributions, self._sampled, level)
-        reach = normal_quantile(level) * self.standard_errors
-        return Interval(*self.within((self.scores - reach, self.scores + reach)), level, "normal", own)
+        reach, kind = normal_quantile(level) * self.standard_errors, CREDIBLE if self._credible else BY_MODEL
+        return Interval(*self.within((self.scores - reach, self.scores + reach)), level, kind, own)
 
     def interval_by(self, several: Contributions, unit: str, level: float) -> Interval:
         """Interval of each score from what each ``unit`` adds to its error: Wilson's of shares, else Student's t."""
@@ -273,13 +275,23 @@ class Result(RankedModels, ErrorsByUnit):
         of the largest studentised difference over all pairs when the questions are drawn again (`Contributions.reach`).
         Else normal, with the quantile of the largest difference of normal draws, always the same ones.
         """
-        check_level(level)
+        level = check_level(level)
         check_flag("simultaneous", simultaneous)
         if self.contributions is not None:
             return self.differences_by(self.contributions, self._sampled, level, simultaneous=simultaneous)
         gap, spread = self.differences()
-        quantile = normal_reach(self._covariance, spread, level) if simultaneous else normal_quantile(level)
-        return Interval(gap - quantile * spread, gap + quantile * spread, level, f"normal, {_OF[simultaneous]}")
+        quantile = self._reach(level) if simultaneous else normal_quantile(level)
+        return Interval(gap - quantile * spread, gap + quantile * spread, level, f"{BY_MODEL}, {_OF[simultaneous]}")
+
+    def _reach(self, level: float) -> float:
+        """How many standard errors all differences keep within at once: intervals and tiers ask for the same."""
+        if level not in self._reaches:
+            self._reaches[level] = normal_reach(self._covariance, self.differences()[1], level)
+        return self._reaches[level]
+
+    @cached_property
+    def _reaches(self) -> dict[float, float]:
+        return {}
 
     def differences_by(self, several: Contributions, unit: str, level: float, *, simultaneous: bool) -> Interval:
         """`difference_intervals` from what each ``unit`` adds to the errors."""

@@ -71,6 +71,6 @@ def _number(score: float, interval: Interval | None, i: int) -> str:
         return f"{score:.4g}"
     decimals = max(0, 1 - math.floor(math.log10(width / 2))) if width > 0 else 4
     return (
-        f"{score:.{decimals}f} ({percent(interval.level)} interval {interval.lower[i]:.{decimals}f} to "
+        f"{score:.{decimals}f} ({percent(interval.level)} {interval.noun} {interval.lower[i]:.{decimals}f} to "
         f"{interval.upper[i]:.{decimals}f})"
     )

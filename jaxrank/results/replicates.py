@@ -103,7 +103,7 @@ class Replicates(Study):
         difference, c the quantile of the largest studentised deviation over all pairs, or that of the studentised range
         where few units were drawn. Otherwise each is a percentile interval of its own, widened as in `interval`.
         """
-        check_level(level)
+        level = check_level(level)
         check_number("least", least, 0, 1)
         check_flag("simultaneous", simultaneous)
         if simultaneous and self._by_unit is not None:
@@ -111,13 +111,18 @@ class Replicates(Study):
         self._need_finite(2, least)
         values = self.replicate_scores[self._finite].astype(np.float64)
         if simultaneous:
-            shrink, degrees = self._sample or (1.0, np.inf)
-            ends = simultaneous_ends(values, self.scores, level, shrink, degrees)
-            return self._interval(ends, level, "all pairs at once, from replicates", len(values))
+            if level not in self._all_at_once:  # sets of ranks and tiers ask for the same
+                shrink, degrees = self._sample or (1.0, np.inf)
+                self._all_at_once[level] = simultaneous_ends(values, self.scores, level, shrink, degrees)
+            return self._interval(self._all_at_once[level], level, "all pairs at once, from replicates", len(values))
         gap, wider = self.scores[:, None] - self.scores, self._wider(level)
         lower, upper = difference_ends(values, level)
         ends = gap + wider * (lower - gap), gap + wider * (upper - gap)
         return self._interval(ends, level, PERCENTILES, len(values))
+
+    @cached_property
+    def _all_at_once(self) -> dict[float, tuple[np.ndarray, np.ndarray]]:
+        return {}
 
     def rank_sets(self, level: float = 0.95) -> Interval:
         """Simultaneous confidence sets of all ranks: with probability ``level`` every model's true rank is between its

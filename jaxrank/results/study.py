@@ -199,7 +199,8 @@ class Study(RankedModels):
         ranks = self.rank_intervals(level).words
         scores = self.interval(level).words if self._half_finite else "none, as too few replicates are finite"
         lines = [f"intervals: {ranks}"] if scores == ranks else [f"intervals of scores: {scores}", f"of ranks: {ranks}"]
-        return [*lines, "p_best: share of replicates, no confidence that a model leads; jaxrank.tiers has one"]
+        few = [f"note: {self.estimate.few}"] if self.unit == "questions" and self.estimate.few else []
+        return [*lines, *few, "p_best: share of replicates, no confidence that a model leads; jaxrank.tiers has one"]
 
     def _foot(self, level: float = 0.95) -> list[str]:
         ended = [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]

@@ -77,6 +77,15 @@ def test_strengths_are_in_their_intervals() -> None:
     assert np.mean(found, axis=0).max() < 0.13
 
 
+def test_battles_counted_by_kind_are_the_same_battles() -> None:
+    rng = np.random.default_rng(0)
+    for truth in (BATTLES[0], BATTLES[1]):
+        drawn = truth.draw(rng, 4, 60)
+        one_by_one, counted = jr.Comparisons(*drawn), jr.Comparisons(*truth.tallied(*drawn, 4))
+        assert np.array_equal(one_by_one.wins, counted.wins) and np.array_equal(one_by_one.ties, counted.ties)
+        assert len(counted.a) == (18 if truth.ties else 12)
+
+
 def test_failures_are_found() -> None:
     row = {"error": 0.07, "mc": 0.002, "untold": "", "questions": 50}
     assert tables.fails(row)

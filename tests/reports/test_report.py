@@ -79,7 +79,7 @@ def test_battles(tmp_path: Path) -> None:
     battles = jr.Comparisons(a, b, [1, 0.5, 1, 0] * 5)
     page = jr.report(battles, tmp_path / "b.html", methods=["bradley_terry_map"], n_replicates=40).read_text()
     assert "bradley_terry_davidson_map" in page and "these data have none" in page
-    assert "How many trials are needed" not in page, (
+    assert "How soon the ranking settles" not in page, (
         "a section without an answer is left out; its reason stands at the end"
     )
 

@@ -27,6 +27,12 @@ def test_all_apart_all_tied_and_no_error() -> None:
     assert headline(jr.fit(TABLE, "copeland")) == "ada is first by copeland with 2."
 
 
+def test_credible_intervals_are_called_so() -> None:
+    """Bayes@N's interval holds under its prior, and misses the accuracy of most models with one trial."""
+    assert " (95 % credible interval 0." in headline(jr.fit(TABLE, "bayes"))
+    assert " (95 % interval " in headline(jr.fit(jr.Comparisons(["x"] * 9, ["y"] * 9, [1, 1, 0] * 3)))
+
+
 def test_a_ranking_of_nobody_has_no_headline() -> None:
     assert headline(jr.fit(TABLE, "rasch", on_failure="return")) == ""
 

@@ -51,6 +51,18 @@ def test_intervals_of_accuracies_stay_on_the_scale_and_hold_the_score() -> None:
     assert "Wilson" in words and "questions drawn again" in words
 
 
+def test_intervals_say_what_they_rest_on() -> None:
+    data = binary(3, 12, 2)
+    bayes, pairs = jr.fit(data, "bayes").interval(), jr.fit(data, "rasch_map").interval()
+    assert bayes.noun == "credible interval" and "of the posterior under its prior" in bayes.words
+    assert pairs.noun == "interval" and "as its model has it" in pairs.words
+    said = "no interval from 9 questions can be relied on"
+    few, enough = jr.fit(data[:, :9]), jr.fit(data[:, :10])
+    assert said in few.summary() and "be relied on" not in enough.summary()
+    assert said in jr.bootstrap(data[:, :9], n_replicates=20).summary()
+    assert not jr.fit(data[:, :9], "rasch_map").few and not jr.fit(data[:, :1]).few
+
+
 def test_the_two_units() -> None:
     """Trials of easy and hard questions differ less than the questions do; one trial says nothing about trials."""
     rate = np.tile([0.05, 0.95], 25)

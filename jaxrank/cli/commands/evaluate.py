@@ -16,6 +16,7 @@ from jaxrank.cli.arguments import (
     parse_options,
     with_data,
 )
+from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.errors import OptionError
 from jaxrank.results.bars import Bars
@@ -85,7 +86,9 @@ def evaluate(
         "lower": found.lower[order],
         "upper": found.upper[order],
     }
-    Table(columns, f"{method}, {100 * level:g} % intervals", Bars("mean", "lower", "upper")).emit(output)
+    title = f"{method}, {100 * level:g} % {found.interval().noun}s"
+    Table(columns, title, Bars("mean", "lower", "upper")).emit(output)
+    say(f"mean, sd: of the posterior under its prior; lower, upper: {found.interval().words}")
 
 
 def _arguments(method: str, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

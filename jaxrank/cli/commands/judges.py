@@ -144,7 +144,7 @@ def judges(
     else:
         say("note: fewer than three judges do not identify Dawid-Skene; its column is left out")
     columns["r_hat"] = found.r_hat[order]
-    title = f"Judges ({prior} trust), {100 * level:g} % intervals"
+    title = f"Judges ({prior} trust), {100 * level:g} % credible intervals"
     Table(columns, title, Bars("score", "lower", "upper")).emit(output)
 
 

@@ -75,7 +75,7 @@ def posterior(
         )
         frame = found.to_frame(level=level)
     say_headline(found, level)
-    title = f"{name}: posterior means and {100 * level:g} % intervals"
+    title = f"{name}: posterior means and {100 * level:g} % credible intervals"
     Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler}).emit(output)
     if save is not None:
         found.save(save)

@@ -34,9 +34,8 @@ def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, re
     names, ranks = [source.models[i] for i in order], [str(r + 1) for r in range(used)]
     text = lambda p: "" if p < 0.005 else "1" if p > 0.995 else f"{p:.2f}".removeprefix("0")
     shown = np.where(shares > 0, shares, np.nan)
-    ax, width = heatmap(
-        ax, shown, names, ranks, colours=SEQUENTIAL, limits=(0, 1), unit="probability of the rank", text=text
-    )
+    unit = "probability of the rank" if isinstance(source, Posterior) else "share of replicates with the rank"
+    ax, width = heatmap(ax, shown, names, ranks, colours=SEQUENTIAL, limits=(0, 1), unit=unit, text=text)
     ax.set_facecolor("white")
     if used > 30:
         marked = np.arange(4, used, 5)

@@ -40,7 +40,7 @@ def superiority(source: Any, ax: Any = None, *, return_data: bool = False) -> An
         names,
         colours=DIVERGING,
         limits=(0, 1),
-        unit="probability that the row is better",
+        unit=f"{'probability' if isinstance(source, Result | Posterior) else 'share of replicates'}: the row is better",
         text=text,
     )
     write_caption(

@@ -131,8 +131,8 @@ def _extreme_models(data: Responses) -> Finding | None:
         "perfect or zero models",
         PROBLEM,
         "; ".join(parts),
-        "Their ability has no finite maximum-likelihood value, and standard errors of their mean are zero: use a "
-        "method with a prior (bayes, rasch_map, bradley_terry_map).",
+        "Their ability has no finite maximum-likelihood value: use a method with a prior (rasch_map, "
+        "bradley_terry_map), or avg, whose interval has a width for them too.",
         models=pick(data.models, zero | full),
         methods=JOINT_ML,
     )
