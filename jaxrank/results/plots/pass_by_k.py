@@ -12,6 +12,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_count, check_flag
 from jaxrank.numerics.interval import check_level, percent
+from jaxrank.numerics.proportion import BY_QUESTION
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
@@ -41,7 +42,7 @@ def pass_curves(
     """Pass@k (solid) and Pass^k (dashed) against the number of tries k, with bands.
 
     **data**: binary `Responses` or a `Result` on them. **models**: names, at most eight; by default the five with the
-    highest mean. **level**: of the posterior intervals. **max_k**: by default the smallest number of trials. The frame
+    highest mean. **level**: of the bands. **max_k**: by default the smallest number of trials. The frame
     has columns metric, model, k, estimate, lower, upper.
     """
     import pandas as pd
@@ -87,7 +88,7 @@ def pass_curves(
     ax.set_ylabel("Pass@k (solid), Pass^k (dashed)", fontsize=SMALL)
     whole_numbers(ax)
     legend(ax)
-    note = f"{size_of(part)}; bands: normal {percent(level)} posterior intervals"
+    note = f"{size_of(part)}; bands: {percent(level)}, {BY_QUESTION}, of each k for itself"
     write_caption(ax, "Succeeds once in k tries, and in all of k", note)
     return result_of(ax, frame, return_data)
 
