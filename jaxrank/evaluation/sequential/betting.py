@@ -20,6 +20,7 @@ from jaxrank.models.options import check_count, check_number
 
 TRUNCATION = 0.5
 _ROUNDING = 1e-12
+_STEP = 1e-7
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,17 @@ class Running:
         from scipy.optimize import brentq
 
         excess = lambda m: float(np.clip(self._log_capital(kept, m) - self.goal, -1e3, 1e3))  # a root, not a height
-        if not excess(known) >= 0:
+        height = excess(known)
+        if not height >= 0:
             return known
-        if excess(1.0) >= 0:
-            return 1.0
+        slope = (height - excess(known + _STEP)) / _STEP  # the root is seldom far: a tangent brackets it
+        end = known + 2 * height / slope if slope > 0 else 1.0
+        if not (end < 1 and excess(end) < 0):
+            end = 1.0
+            if excess(end) >= 0:
+                return end
         precise: Any = {"xtol": 1e-14, "rtol": 1e-13}
-        found: Any = brentq(excess, known, 1.0, **precise)
+        found: Any = brentq(excess, known, end, **precise)
         return float(found)
 
     def _log_capital(self, kept: tuple[np.ndarray, ...], m: float) -> float:
