@@ -46,6 +46,7 @@ python_maximum_signature_line_length = 100
 _sources = sorted((ROOT / "jaxrank").rglob("*.py"))
 _version = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
 nb_execution_mode = "cache"
+nb_execution_excludepatterns = ["generated/notebooks/*"]  # stored with their outputs
 nb_execution_cache_path = str(ROOT / ".cache" / "docs" / "cells" / _version)
 nb_execution_timeout = 180
 nb_execution_raise_on_error = True
@@ -54,7 +55,9 @@ logging.getLogger("traitlets").setLevel(logging.WARNING)
 # A profile of their own: the user's start-up files stay out, and kernels do not warn that they listen on this machine.
 _profile = ROOT / ".cache" / "docs" / "ipython" / "profile_default"
 _profile.mkdir(parents=True, exist_ok=True)
-(_profile / "ipython_kernel_config.py").write_text('get_config().IPKernelApp.log_level = "ERROR"\n', encoding="utf-8")
+(_profile / "ipython_kernel_config.py").write_text(
+    'c = get_config()\nc.IPKernelApp.log_level = "ERROR"\nc.InlineBackend.figure_formats = ["svg"]\n', encoding="utf-8"
+)
 os.environ["IPYTHONDIR"] = str(_profile.parent)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -70,13 +73,17 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = pages.docstring_lines(lines)
 
 
-def _citations(app: Any, name: str, source: list[str]) -> None:
-    """``[](#ref-key)`` becomes a link with authors and year."""
+def _pages(app: Any, name: str, source: list[str]) -> None:
+    """``[](#ref-key)`` becomes a link with authors and year; the objects of the API have pages of their own."""
+    if name == "api":
+        source[0] = pages.api_tables(source[0])
+    if name.startswith("generated/notebooks/"):
+        return
     source[0] = re.sub(r"\[\]\(#ref-(\w+)\)", lambda found: pages.cite(found[1], brackets=True), source[0])
 
 
 def setup(app: Any) -> None:
-    app.connect("source-read", _citations)
+    app.connect("source-read", _pages)
     # Docstrings are read anew when the way to read them has changed.
     app.add_config_value("pages_version", hashlib.sha256(Path(pages.__file__).read_bytes()).hexdigest(), "env")
     app.connect("autodoc-process-docstring", _docstring)

@@ -1,4 +1,4 @@
-"""Draw the gallery: figures/gallery/*.png and gallery.md, from the recipes below: python docs/gallery.py"""
+"""Draw the gallery: figures/gallery/*.svg and gallery.md, from the recipes below: python docs/gallery.py"""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-mpl.use("Agg")
+mpl.use("svg")
+mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "jaxrank"})
 
 import matplotlib.pyplot as plt
-import numpy as np
-from PIL import Image
 
 import jaxrank as jr
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "figures" / "gallery"
-LARGEST = 60_000  # bytes
-
 SETUP = """import numpy as np
 
 import jaxrank as jr
@@ -66,8 +63,7 @@ PAGE = """# Gallery
 
 Every plot is one call. It returns the Axes; `return_data=True` returns the data frame behind it as well, and `ax=`
 draws into Axes of yours or into an empty `matplotlib.figure.Figure`, which gets a size that fits. Names are never cut:
-without `ax` the figure is as wide as they need. Plots need the extra `jaxrank[plot]`. This page is written by
-`docs/gallery.py` from
+without `ax` the figure is as wide as they need. This page is written by `docs/gallery.py` from
 
 ```python
 {setup}```
@@ -84,24 +80,10 @@ def main() -> None:
         parts = [PAGE.format(setup=SETUP)]
         for name, (title, code) in RECIPES.items():
             ax = eval(code, names)
-            path = FIGURES / f"{name}.png"
-            ax.figure.savefig(path, dpi=100)
+            ax.figure.savefig(FIGURES / f"{name}.svg", metadata={"Date": None}, dpi=200)
             plt.close(ax.figure)
-            shrink(path)
-            parts.append(f"## {title}\n\n```python\n{code}\n```\n\n![{title}](figures/gallery/{name}.png)\n\n")
+            parts.append(f"## {title}\n\n```python\n{code}\n```\n\n![{title}](figures/gallery/{name}.svg)\n\n")
     (HERE / "gallery.md").write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
-
-
-def shrink(path: Path) -> None:
-    """Store the 256 most frequent colours as they are, and rounded edges in the nearest of them."""
-    drawn = np.asarray(Image.open(path).convert("RGB"))
-    colours, place, times = np.unique(drawn.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
-    kept = colours[np.argsort(-times)[:256]].astype(int)
-    nearest = [int(np.argmin(np.abs(kept - colour).sum(axis=1))) for colour in colours.astype(int)]
-    image = Image.fromarray(np.array(nearest, np.uint8)[place.reshape(drawn.shape[:2])], "P")
-    image.putpalette(kept.astype(np.uint8).tobytes())
-    image.save(path, optimize=True)
-    assert path.stat().st_size < LARGEST, f"{path.name} has {path.stat().st_size} bytes"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jaxrank
+from jaxrank.cli.commands.list import place_of
 from jaxrank.data.readers.formats import FORMATS
 from jaxrank.data.readers.shapes import SHAPES
 from jaxrank.methods.catalogue import entries
@@ -28,11 +29,104 @@ READS = {
 
 def write(folder: Path) -> None:
     """All pages, into ``folder``; a page that has not changed is left alone, so that Sphinx does not read it again."""
-    folder.mkdir(exist_ok=True)
-    for name, text in (("catalogue", catalogue()), ("parity", parity()), ("references", references())):
-        path = folder / f"{name}.md"
+    texts = {"catalogue.md": catalogue(), "parity.md": parity(), "references.md": references()}
+    texts |= {f"methods/{family}.md": family_page(family, members) for family, members in families().items()}
+    texts |= {f"api/{name}.md": text for name, text in api_pages(API.read_text(encoding="utf-8")).items()}
+    texts |= {f"notebooks/{path.name}": path.read_text(encoding="utf-8") for path in NOTEBOOKS}
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    for path in folder.rglob("*.*"):  # of what there is no more
+        if path.relative_to(folder).as_posix() not in texts:
+            path.unlink()
+
+
+API = Path(__file__).resolve().parent / "api.md"
+NOTEBOOKS = sorted((API.parent.parent / "notebooks").glob("*.ipynb"))
+_BLOCK = re.compile(r"^```\{eval-rst\}\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+_DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   .*\n)*)", flags=re.MULTILINE)
+
+
+def _objects(text: str) -> list[tuple[str, str, str]]:
+    """The objects that directives document: kind, name and options; in place of a module those that it holds."""
+    found = []
+    for kind, name, options in _DIRECTIVE.findall(text):
+        if kind != "module":
+            found.append((kind, name, options))
+            continue
+        module = _object(name)
+        named = re.search(r":members: (.+)", options)
+        left_out = re.search(r":exclude-members: (.+)", options)
+        members = re.split(r",\s*", named[1]) if named else _public(module)
+        members = [member for member in members if not left_out or member not in re.split(r",\s*", left_out[1])]
+        special = "".join(line for line in options.splitlines(keepends=True) if "special" in line)
+        for member in members:
+            held = getattr(module, member)
+            if inspect.ismodule(held):
+                found.append(("module", f"{name}.{member}", "   :members:\n   :imported-members:\n"))
+            elif isinstance(held, type) and issubclass(held, Exception):
+                found.append(("exception", f"{name}.{member}", ""))
+            elif isinstance(held, type):
+                found.append(("class", f"{name}.{member}", f"   :members:\n{special}"))
+            elif callable(held):
+                found.append(("function", f"{name}.{member}", ""))
+            else:
+                found.append(("data", f"{name}.{member}", "   :no-value:\n"))
+    return found
+
+
+def _public(module: Any) -> list[str]:
+    own = [name for name, held in vars(module).items() if getattr(held, "__module__", "") == module.__name__]
+    return list(getattr(module, "__all__", [name for name in own if not name.startswith("_")]))
+
+
+def _api_name(kind: str, name: str) -> str:
+    """The page of an object; its kind keeps apart names that differ in their capitals only."""
+    return f"{kind}.{name.removeprefix('jaxrank.')}"
+
+
+def api_pages(text: str) -> dict[str, str]:
+    """A page for every object that docs/api.md names."""
+    found = {}
+    for kind, name, options in _objects(text):
+        title = name.removeprefix("jaxrank.")
+        found[_api_name(kind, name)] = f"# {title}\n\n```{{eval-rst}}\n.. auto{kind}:: {name}\n{options}```\n"
+    return found
+
+
+def api_tables(text: str) -> str:
+    """docs/api.md with a line for every object in place of its documentation, which has a page."""
+
+    def table(block: re.Match[str]) -> str:
+        rows = ["| name | what it is |", "| --- | --- |"]
+        for kind, name, _ in _objects(block[1]):
+            rows.append(f"| [`{name}`](generated/api/{_api_name(kind, name)}.md) | {_first_sentence(name)} |")
+        return "\n".join(rows)
+
+    pages = "\n".join(f"generated/api/{name}" for name in sorted(api_pages(text), key=str.lower))
+    return f"{_BLOCK.sub(table, text)}\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+
+
+def _object(name: str) -> Any:
+    found = jaxrank
+    for attribute in name.split(".")[1:]:
+        try:
+            found = getattr(found, attribute)
+        except AttributeError:  # a module that nothing has imported
+            found = importlib.import_module(f"{found.__name__}.{attribute}")
+    return found
+
+
+def _first_sentence(name: str) -> str:
+    """The first sentence of what an object says of itself."""
+    found = _object(name)
+    doc = " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split())
+    if not isinstance(found, type) and not callable(found) and not inspect.ismodule(found):
+        doc = ""
+    sentence = re.match(r".*?[.:](?=\s|$)", doc)
+    return (sentence[0] if sentence else doc).rstrip(".:").replace("``", "`").replace("|", "\\|").replace("<", "&lt;")
 
 
 FORMATS_BEGIN, FORMATS_END = "<!-- formats: written by docs/pages.py -->", "<!-- end of formats -->"
@@ -62,23 +156,42 @@ def refresh_formats(page: Path) -> bool:
 
 def catalogue() -> str:
     """The methods by family: a table of identifiers, then the docstring of every class."""
-    families: dict[str, list[Entry]] = {}
-    for entry in entries().values():
-        families.setdefault(entry.family, []).append(entry)
     out = [
         "# All methods",
-        f"{len(entries())} identifiers in {len(families)} families, as `jaxrank.catalogue()` and `jaxrank list` give "
+        f"{len(entries())} identifiers in {len(families())} families, as `jaxrank.catalogue()` and `jaxrank list` give "
         "them. *Reads* says what part of the data a method sees; identifiers with a star are configurations of the "
-        "source papers. [Which one to take](../choose.md) is another page.",
+        "source papers. Each family has a page with its models, options and sources. [Which one to take]"
+        "(../choose.md) is another page.",
     ]
-    for family, members in families.items():
-        module = importlib.import_module(f"jaxrank.methods.{family}")
-        out += [f"## {family.replace('_', ' ').capitalize()}", (module.__doc__ or "").strip()]
-        out.append(_table(members))
-        classes = dict.fromkeys(entry.make.__name__ for entry in members)
-        directives = "\n\n".join(f".. autoclass:: jaxrank.methods.{family}.{name}" for name in classes)
-        out.append(f"```{{eval-rst}}\n{directives}\n```")
+    for family, members in families().items():
+        out += [f"## [{_title(family)}](methods/{family}.md)", _about(family), _table(members)]
+    pages = "\n".join(f"methods/{family}" for family in families())
+    out.append(f"```{{toctree}}\n:hidden:\n\n{pages}\n```")
     return "\n\n".join(out) + "\n"
+
+
+def families() -> dict[str, list[Entry]]:
+    """The methods by family, in the order of ``jaxrank list``."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries().values():
+        found.setdefault(entry.family, []).append(entry)
+    return dict(sorted(found.items(), key=lambda item: place_of(item[0])))
+
+
+def family_page(family: str, members: list[Entry]) -> str:
+    """What the methods of a family are: a table of identifiers, then the docstring of every class."""
+    classes = dict.fromkeys(entry.make.__name__ for entry in members)
+    directives = "\n\n".join(f".. autoclass:: jaxrank.methods.{family}.{name}" for name in classes)
+    parts = [f"# {_title(family)}", _about(family), _table(members), f"```{{eval-rst}}\n{directives}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _title(family: str) -> str:
+    return family.replace("_", " ").capitalize()
+
+
+def _about(family: str) -> str:
+    return (importlib.import_module(f"jaxrank.methods.{family}").__doc__ or "").strip()
 
 
 def _table(members: list[Entry]) -> str:

@@ -175,6 +175,20 @@ _PLACES = {
     "jaxrank.studies.posterior": "numpyro_model posterior",
     "jaxrank.studies.replicates": "bootstrap subsample",
 }
+_MEANT = {
+    **dict.fromkeys(("rank", "leaderboard", "Ranker", "run"), "jaxrank.fit(data)"),
+    **{m: f'jaxrank.fit(data, "{m}")' for m in ("elo", "glicko", "trueskill", "bradley_terry", "borda", "rasch")},
+    **{m: f"jaxrank.evaluation.{m}(data, k)" for m in ("pass_at_k", "pass_hat_k")},
+    **dict.fromkeys(("load_dataset", "load_data", "data", "example"), 'jaxrank.datasets.load("misguided_attention")'),
+    **dict.fromkeys(("read_csv", "load_csv", "from_csv", "open"), 'jaxrank.read("results.csv")'),
+    **dict.fromkeys(("from_pandas", "from_dataframe", "from_df"), "jaxrank.from_frame(frame)"),
+    **dict.fromkeys(("diff", "versus", "compare_models", "test"), "jaxrank.compare(data, new, old)"),
+    **dict.fromkeys(("list_methods", "methods_list", "available"), "jaxrank.catalogue()"),
+    **dict.fromkeys(("plot", "bar"), "jaxrank.fit(data).plot()"),
+    **dict.fromkeys(("mcmc", "sample"), "jaxrank.posterior(data)"),
+    **dict.fromkeys(("Battles", "battles", "matches"), "jaxrank.Comparisons(a, b, outcome)"),
+}
+"""What people look for here first, and where it is."""
 _PLACE = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 
@@ -182,7 +196,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name not in _PLACE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = f"; did you mean {_MEANT[name]}?" if name in _MEANT else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
     return getattr(importlib.import_module(_PLACE[name]), name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
 import os
 import re
 import shlex
@@ -15,12 +16,13 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
+import matplotlib as mpl
 import pytest
 import yaml
 
 import jaxrank
 from jaxrank.cli.app import make_app
+from jaxrank.cli.tables import Table
 from jaxrank.methods.catalogue import entries
 from tests.methods.test_scorio_fixtures import METHODS
 
@@ -33,7 +35,7 @@ QUICK = {
     *("tools/lm_eval.md", "tools/inspect.md", "tools/formats.md", "tools/table.md"),
 }
 """Pages whose code runs in the quick suite; that of the others is marked slow."""
-KINDS = {"python", "bash", "yaml", "{eval-rst}", "{toctree}", "{image}"}
+KINDS = {"python", "bash", "yaml", "bibtex", "text", "{eval-rst}", "{toctree}", "{image}", "{include}"}
 OTHER_COMMANDS = {"make", "pip", "git", "cd", "source"}
 
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -126,6 +128,21 @@ def test_commands_run_in_order(page: Path, beside: Any) -> None:
         for option, file in itertools.pairwise(words):
             if option in ("--output", "-o", "--save", "--checkpoint"):
                 assert (folder / file).exists(), command
+
+
+def test_what_the_readme_shows_of_a_terminal_is_what_comes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The headline and the table as a terminal of 100 columns has them, notes on the data aside."""
+    (shown,) = (block.body for block in blocks(ROOT / "README.md") if block.language == "text")
+    command, *lines = shown.rstrip().splitlines()
+    drawn: list[str] = []
+    monkeypatch.setattr(Table, "show", lambda self: drawn.extend(a + b for a, b, _ in self.drawn(100)))
+    with jax.enable_x64(True), pytest.raises(SystemExit) as end:
+        make_app()(shlex.split(command)[2:], prog_name="jaxrank")
+    assert not end.value.code
+    said = [line for line in capsys.readouterr().err.splitlines() if "note: " not in line]
+    assert lines == [*said[:1], *map(str.rstrip, drawn), *said[1:]]
 
 
 @pytest.mark.slow
@@ -255,7 +272,9 @@ def test_the_catalogue_page_has_every_method(written: ModuleType) -> None:
         row = next(line for line in page.splitlines() if line.startswith(f"| `{entry.name}`"))
         assert entry.summary.replace("|", "\\|") in row
         assert f"(#ref-{entry.source})" in row
-        assert f".. autoclass:: {entry.make.__module__}.{entry.make.__name__}" in page
+        own = written.family_page(entry.family, written.families()[entry.family])
+        assert f".. autoclass:: {entry.make.__module__}.{entry.make.__name__}\n" in own
+        assert f"](methods/{entry.family}.md)" in page
 
 
 def test_every_reference_is_written(written: ModuleType) -> None:
@@ -290,6 +309,32 @@ def test_the_api_page_has_every_public_name() -> None:
     assert set(jaxrank.__all__) <= named
 
 
+def test_every_object_of_the_api_has_a_page_and_a_line(written: ModuleType) -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    objects, tables = written.api_pages(text), written.api_tables(text)
+    assert len({name.lower() for name in objects}) == len(objects) > 150
+    for name, page in objects.items():
+        assert page.startswith("# ") and page.count(".. auto") == 1, name
+        line = next(line for line in tables.splitlines() if f"](generated/api/{name}.md)" in line)
+        assert name.startswith("data.") or re.search(r"\) \| \S.+ \|$", line), line
+
+
+def test_the_citation_is_of_this_version() -> None:
+    said = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {jaxrank.__version__}\n" in said
+    assert f"version = {{{jaxrank.__version__}}}" in (DOCS / "cite.md").read_text(encoding="utf-8")
+
+
+def test_notebooks_are_numbered_and_stored_with_what_they_show() -> None:
+    for number, path in enumerate(sorted((ROOT / "notebooks").glob("*.ipynb")), start=1):
+        assert path.name.startswith(f"{number:02d}_")
+        book = json.loads(path.read_text(encoding="utf-8"))
+        assert "os.environ" not in str(book)
+        shown = [cell["outputs"] for cell in book["cells"] if cell["cell_type"] == "code"]
+        assert sum(map(bool, shown)) >= len(shown) - 2
+        assert any("image/svg+xml" in out.get("data", {}) for outputs in shown for out in outputs)
+
+
 def test_the_chooser_names_methods_that_exist() -> None:
     text = (DOCS / "choose.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
@@ -298,26 +343,25 @@ def test_the_chooser_names_methods_that_exist() -> None:
     assert len(chosen) > 30
 
 
-def test_figures_keep_the_colours_that_were_drawn(tmp_path: Path) -> None:
-    """front-door D: with 64 colours the blue of the first tier was stored as green."""
-    pytest.importorskip("PIL")
-    from PIL import Image
+def test_pictures_of_the_gallery_are_vectors(gallery: ModuleType) -> None:
+    """front-door D: stored with 64 colours, the blue of the first tier was green."""
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    stored = {path.name for path in (DOCS / "figures" / "gallery").iterdir()}
+    assert stored == {f"{name}.svg" for name in gallery.RECIPES}
+    for name, (title, code) in gallery.RECIPES.items():
+        assert f"![{title}](figures/gallery/{name}.svg)" in page and f"```python\n{code}\n```" in page
+        text = (DOCS / "figures" / "gallery" / f"{name}.svg").read_text(encoding="utf-8")
+        assert "<svg" in text and "<text" in text and len(text) < 400_000, name
 
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery.py")
+
+@pytest.fixture(scope="module")
+def gallery() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery.py")
     assert spec is not None and spec.loader is not None
-    gallery = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(gallery)
-    rng = np.random.default_rng(0)
-    drawn = np.full((200, 300, 3), 255, np.uint8)
-    drawn[:40] = rng.integers(0, 256, (40, 300, 3))  # edges and shades, each once
-    colours = [(0, 114, 178), (10, 159, 123), (213, 94, 0), (230, 159, 0)]
-    for k, colour in enumerate(colours):
-        drawn[60 + 30 * k : 80 + 30 * k, 20:280] = colour
-    Image.fromarray(drawn).save(tmp_path / "x.png")
-    gallery.shrink.__globals__["LARGEST"] = 10**6
-    gallery.shrink(tmp_path / "x.png")
-    stored = np.asarray(Image.open(tmp_path / "x.png").convert("RGB"))
-    np.testing.assert_array_equal(stored[50:], drawn[50:])
+    module = importlib.util.module_from_spec(spec)
+    with mpl.rc_context():
+        spec.loader.exec_module(module)
+    return module
 
 
 def test_the_page_of_formats_is_what_the_readers_say(written, tmp_path):

@@ -23,17 +23,42 @@ USAGE: Any = typer.BadParameter.__mro__[1]
 """The class of the errors in what was typed, whichever package typer takes it from."""
 
 ALIASES = {
-    "run": ("fit",),
-    "diagnose": ("check",),
-    "convergence": ("converge",),
-    "agreement": ("methods",),
-    "metrics": ("evaluate",),
-    "eval": ("evaluate",),
-    "scaling": ("arise",),
-    "judge": ("judges",),
-    "sample": ("posterior",),
+    "run": "fit",
+    "leaderboard": "fit",
+    "diagnose": "check",
+    "validate": "check",
+    "convergence": "converge",
+    "agreement": "methods",
+    "metrics": "evaluate",
+    "eval": "evaluate",
+    "scaling": "arise",
+    "judge": "judges",
+    "sample": "posterior",
+    "bayesian": "posterior",
+    "versus": "diff OLD NEW",
+    "vs": "diff OLD NEW",
+    "plot": "fit FILE --plot ranking.svg",
+    "export": "fit FILE -o ranking.csv",
+    "pdf": "report FILE --pdf report.pdf",
+    "info": "list METHOD",
+    "datasets": "fit misguided_attention",
+    **{m: f"fit FILE -m {m}" for m in ("elo", "glicko", "trueskill", "borda", "bayes", "rasch", "bt", "bradley_terry")},
 }
-"""Words that people try, and the commands that they mean."""
+"""Words that people try as commands, and the commands that they mean."""
+
+OPTIONS = {
+    **dict.fromkeys(("--model", "--models", "--llm"), "--model-column NAME, or --method for the method"),
+    **dict.fromkeys(("--question", "--task", "--problem"), "--question-column NAME"),
+    **dict.fromkeys(("--k", "-k", "--tau", "--prior"), "--set NAME=VALUE, such as --set k=4"),
+    **dict.fromkeys(("--n", "-n", "--samples", "--n-replicates", "--iterations"), "--replicates N"),
+    **dict.fromkeys(("--ci", "--alpha", "--confidence", "--interval"), "--level 0.9"),
+    **dict.fromkeys(("--json", "--csv", "--format", "--out"), "-o FILE.json, .csv or .parquet"),
+    **dict.fromkeys(("--metric", "--algorithm", "--estimator"), "--method NAME"),
+    **dict.fromkeys(("--figure", "--fig", "--chart", "--png"), "--plot FILE.svg"),
+    **dict.fromkeys(("--top", "--head", "--limit"), "`| head`: tables are sorted, best model first"),
+    "--random-state": "--seed N",
+}
+"""Options that people try, and what does the same."""
 
 HELP = """Rank models from repeated trials or battles, with honest uncertainty.
 
@@ -46,20 +71,20 @@ try  jaxrank fit misguided_attention --method bradley_terry
 class Commands(TyperGroup):
     """The subcommands; errors in what was typed are told in one line too."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        code = None
-        words = args[0] if args else extra.get("args")
-        TYPED[:] = sys.argv[1:] if words is None else words
+    def main(self, args: Any = None, *more: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        code, typed = None, list(sys.argv[1:] if args is None else args)
+        if typed[:1] in (["help"], ["version"]):
+            typed = [*typed[1:], f"--{typed[0]}"]
+        TYPED[:] = typed
         with reporting():
             try:
-                code = super().main(*args, standalone_mode=False, **extra)
+                code = super().main(typed, *more, standalone_mode=False, **extra)
             except USAGE as error:
                 if type(error).__name__ == "NoArgsIsHelpError":  # nothing was typed: the help is the answer
                     error.show()
                     raise SystemExit(error.exit_code) from None
-                fail(
-                    f"{error.format_message().rstrip('.')}; see {getattr(error.ctx, 'command_path', 'jaxrank')} --help"
-                )
+                said = _meant(error) or error.format_message().rstrip(".")
+                fail(f"{said}; see {getattr(error.ctx, 'command_path', 'jaxrank')} --help")
         if code == INTERRUPTED:
             fail("interrupted", INTERRUPTED)
         if standalone_mode:
@@ -71,13 +96,24 @@ class Commands(TyperGroup):
         if word not in known and not word.startswith("-"):
             from jaxrank.data import datasets
 
-            if word == "rank" or os.path.exists(word) or word in datasets.available():
+            file = os.path.exists(word) or os.path.splitext(word)[1] or os.sep in word or word in datasets.available()
+            if word == "rank" or file:
                 return super().resolve_command(ctx, ["fit", *args[word == "rank" :]])
-            near = [f"jaxrank {name}" for name in difflib.get_close_matches(word, known, n=1)]
-            near = near or [f"jaxrank {name}" for name in ALIASES.get(word, ())]
-            hint = f"; did you mean `{'` or `'.join(near)}`?" if near else f"; there are {', '.join(known)}"
+            meant = ALIASES.get(word.lower()) or next(iter(difflib.get_close_matches(word, known, n=1)), "")
+            hint = f"; did you mean `jaxrank {meant}`?" if meant else f"; there are {', '.join(known)}"
             raise OptionError(f"there is no command {word!r}{hint}")
         return super().resolve_command(ctx, args)
+
+
+def _meant(error: Any) -> str:
+    """The message on an option that is not there where `OPTIONS` knows what was meant, and the command has that."""
+    typed = getattr(error, "option_name", "")
+    if type(error).__name__ != "NoSuchOption" or typed not in OPTIONS or error.ctx is None:
+        return ""
+    meant = OPTIONS[typed]
+    there = {flag for parameter in error.ctx.command.params for flag in parameter.opts}
+    wanted = [word for word in meant.replace(",", " ").split() if word.startswith("-")]
+    return f"No such option: {typed}; did you mean {meant}" if {*wanted} <= there else ""
 
 
 def make_app() -> typer.Typer:

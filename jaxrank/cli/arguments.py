@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from jaxrank.cli.runtime import in_flags, say
-from jaxrank.errors import OptionError
+from jaxrank.errors import DataError, OptionError
 
 READING = "Reading the file"
 TABLES = (".csv", ".json", ".parquet")
@@ -223,6 +223,8 @@ def read_data(
     else:
         from jaxrank.data.readers import read
 
+        if len(files) == 1:
+            _check_there(files[0])
         others = _other_options(read, parse_options(read_options, "--read"))
         named = {role: columns.get(f"{role}_column") for role in _COLUMNS}
         named["model"] = others.pop("model", named["model"])
@@ -243,6 +245,24 @@ def read_data(
     for note in data.notes:
         say(f"note: {in_flags(note)}")
     return data
+
+
+def _check_there(file: str) -> None:
+    """`DataError` with what may have been meant, for a name of no file and no bundled data set."""
+    if os.path.exists(file) or any(sign in file for sign in "*?[{"):
+        return
+    from jaxrank.data import datasets
+    from jaxrank.data.names import nearest
+
+    folder, name = os.path.split(file)
+    try:
+        beside = sorted(os.listdir(folder or "."))
+    except OSError:
+        raise DataError(f"no file {file!r}: there is no folder {folder!r}") from None
+    known = [] if folder else datasets.available()
+    near = nearest(name, [*known, *(os.path.join(folder, other) for other in beside)])
+    hint = f"; did you mean {near}?" if near else f"; bundled data sets are {', '.join(known)}" if known else ""
+    raise DataError(f"no file {file!r}{hint}")
 
 
 def _score_names(text: str) -> list[str]:

@@ -12,13 +12,14 @@ from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.data.clusters import clustering
 from jaxrank.numerics.ranks import rank_scores
+from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.bars import Bars
 from jaxrank.results.headline import headline
 
 
 def fit_quietly(data: Any, method: str, **options: Any) -> Any:
     """``jaxrank.fit`` in float64, without the warnings that the notes of the result repeat."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), progress_bar(method, 1):
         warnings.simplefilter("ignore", jr.JaxrankWarning)
         return jr.fit(data, method, dtype="float64", **options)
 

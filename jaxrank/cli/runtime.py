@@ -17,6 +17,7 @@ _COLUMNS = "model|question|trial|score|answer|weight|group|a|b|winner|a_score|b_
 _READ = "array|scorer|metric|filter|rescore|questions|n"
 IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
+    (r" with k=(\d+)\?", r" with --set k=\1?"),
     (
         r"\bjaxrank\.bootstrap\(data, '(\w+)', scheme=jaxrank\.clusters\('([^']+)'\)\)",
         r"`jaxrank bootstrap FILE -m \1 --cluster \2`",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxrank.results.bars import Bars
+from jaxrank.results.tables import NAMES, fold, pad, shortened, visible
 from jaxrank.results.tables import Table as Plain
-from jaxrank.results.tables import column_text, fold, pad, visible
 
 LONGEST = 60
 """Cells that bars take at most."""
@@ -45,7 +45,7 @@ class Table:
     def show(self) -> None:
         """Print: fitted to a terminal with a drawing; when piped a header line and all columns, whole."""
         if not sys.stdout.isatty():
-            print(Plain(self.columns).text())
+            print(self._plain(self.columns).text())
             return
         from rich.console import Console
         from rich.text import Text
@@ -71,12 +71,14 @@ class Table:
         )
 
     def drawn(self, width: int, unicode: bool = True) -> Iterator[tuple[str, str, str]]:
-        """Lines of at most ``width`` cells: text, bar and style. The last names the columns that had no room."""
-        layout = Plain(self.columns).lay_out(width, self.bars is not None)
+        """Lines of at most ``width`` cells: text, bar and style. The last say which columns had no room, and which
+        names have lost their middle."""
+        table = self.fitted(unicode)
+        layout = table.lay_out(width, self.bars is not None)
         room = min(LONGEST, width - layout.used - 2)
         left, right, bars = "", "", [""] * len(layout.rows)
         if self.bars is not None and room >= 10:
-            left, right, bars = draw_bars(self.columns, self.bars, room, unicode)
+            left, right, bars = draw_bars(table, self.bars, room, unicode)
             left = f"{left}{right:>{max(1, room - len(left))}}"
         beside = lambda words, bar: pad(words, layout.used + 2) if bar else words
         for line in fold(visible(self.title), width) if self.title else ():
@@ -86,17 +88,31 @@ class Table:
             yield beside(row[0], bar), bar, ""
             for more in row[1:]:
                 yield more, "", ""
+        told = []
         if layout.left_out:
-            told = f"(no room for {', '.join(layout.left_out)}: a wider window or -o FILE shows all)"
-            for line in fold(told, width):
-                yield line, "", "dim"
+            told.append(f"(no room for {', '.join(layout.left_out)}: a wider window or -o FILE shows all)")
+        if any(table.columns[name] is not self.columns[name] for name in self.columns):
+            told.append("(names of more than 40 letters lose their middle here: -o FILE has them whole)")
+        for line in (line for words in told for line in fold(words, width)):
+            yield line, "", "dim"
+
+    def fitted(self, unicode: bool = True) -> Plain:
+        """The table with long names shortened, as a terminal shows it."""
+        columns = dict(self.columns)
+        for name in NAMES:
+            if name in columns and all(isinstance(v, str) for v in columns[name]):
+                whole = [visible(v) for v in columns[name]]
+                short = shortened(whole, dots="…" if unicode else "...")
+                columns[name] = columns[name] if short == whole else short
+        return self._plain(columns)
+
+    def _plain(self, columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Plain:
+        return Plain(columns, unit=(self.bars.point,) if self.bars else ())
 
 
-def draw_bars(
-    columns: Mapping[str, Sequence[Any] | np.ndarray], bars: Bars, width: int, unicode: bool = True
-) -> tuple[str, str, list[str]]:
+def draw_bars(table: Plain, bars: Bars, width: int, unicode: bool = True) -> tuple[str, str, list[str]]:
     """The ends of the axis as text, and one drawing of ``width`` characters a row; NaN draws nothing."""
-    axis = bars.on_axis(columns)
+    axis = bars.on_axis(table.columns)
     line, dot = ("─", "●") if unicode else ("-", "o")
     drawings = []
     for places in zip(axis.low.tolist(), axis.mid.tolist(), axis.high.tolist(), strict=True):
@@ -107,5 +123,5 @@ def draw_bars(
         cells = [line if start <= i <= end else " " for i in range(width)]
         cells[point] = dot
         drawings.append("".join(cells).rstrip())
-    left, right = column_text([axis.left, axis.right])
+    left, right = table.written(bars.point, [axis.left, axis.right])
     return left, right, drawings

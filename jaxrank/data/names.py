@@ -81,14 +81,26 @@ def model_index(models: Sequence[str], model: str | int, argument: str) -> int:
     """The place of a model that is given by its name or its number; ``argument`` is where it was given."""
     if isinstance(model, str):
         if model not in models:
-            known = name_list(models, range(len(models)))
-            raise OptionError(f"{argument}: no model is named {model!r}; the models are {known}")
+            near = nearest(model, models)
+            hint = f"did you mean {near}?" if near else f"the models are {name_list(models, range(len(models)))}"
+            raise OptionError(f"{argument}: no model is named {model!r}; {hint}")
         return models.index(model)
     if isinstance(model, bool | np.bool_) or not isinstance(model, int | np.integer):
         raise OptionError(f"{argument}: a {type(model).__name__} is no name and no number of a model")
     if not 0 <= model < len(models):
         raise OptionError(f"{argument}: model {model} does not exist; models are numbered 0 to {len(models) - 1}")
     return int(model)
+
+
+def nearest(name: str, names: Iterable[str], most: int = 3) -> str:
+    """Names that one may have meant, quoted, the nearest first: those that hold it or are held by it in any case of
+    letters, and those spelled nearly so. Empty where there is none."""
+    lower = {other: other.lower() for other in names}
+    plain = name.lower()
+    holding = [other for other, text in lower.items() if plain and (plain in text or (text in plain and len(text) > 2))]
+    spelled = difflib.get_close_matches(plain, lower.values(), n=most, cutoff=0.6)
+    near = list(dict.fromkeys([*holding, *(other for text in spelled for other in lower if lower[other] == text)]))
+    return " or ".join(map(repr, near[:most]))
 
 
 def places(names: Sequence[str] | int, chosen: Any, what: str) -> np.ndarray:
@@ -119,14 +131,9 @@ def _place(value: Any, at: dict[str, int], size: int, what: str) -> int:
     if isinstance(value, str) and at:
         if value in at:
             return at[value]
-        near = difflib.get_close_matches(value, at, n=3, cutoff=0.4)
-        names = list(at)
-        hint = (
-            f"did you mean {name_list(near, range(len(near)))}"
-            if near
-            else f"there are {name_list(names, range(size))}"
-        )
-        raise OptionError(f"{what}: none is named {value!r}; {hint}{'?' if near else ''}")
+        near, names = nearest(value, at), list(at)
+        hint = f"did you mean {near}?" if near else f"there are {name_list(names, range(size))}"
+        raise OptionError(f"{what}: none is named {value!r}; {hint}")
     if isinstance(value, bool) or not isinstance(value, int):
         wanted = "a name or a whole number" if at else "a whole number"
         raise OptionError(f"{what}: {value!r} is not {wanted}, nor is all of {what} a mask of booleans")

@@ -51,7 +51,9 @@ def entry(name: str) -> Entry:
         return entries()[meant]
     spoken = next((meant for word, meant in SPOKEN.items() if re.fullmatch(word, plain)), ())
     near = list(spoken) or difflib.get_close_matches(plain, entries(), n=3)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+    k = re.search(r"_(\d+)$", plain)
+    option = f" with k={k[1]}" if k and spoken else ""
+    hint = f"; did you mean {' or '.join(map(repr, near))}{option}?" if near else "."
     raise UnknownMethodError(f"unknown method {name!r}{hint} jaxrank.catalogue() lists all {len(entries())}")
 
 
@@ -123,8 +125,9 @@ def _nearest(key: str, fields: list[str]) -> str:
     if key in _ARGUMENTS:
         return f"the argument of {_ARGUMENTS[key]}"
     known = [*fields, *_ARGUMENTS]
+    other_case = [other for other in known if other.lower() == key.lower()]
     at_its_start = [other for other in known if other.startswith(f"{key}_") or key.startswith(f"{other}_")]
-    near = at_its_start or difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    near = other_case or at_its_start or difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     if not near:
         return ""
     return near[0] if near[0] in fields else f"{near[0]}, an argument of {_ARGUMENTS[near[0]]}"

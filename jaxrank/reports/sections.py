@@ -12,10 +12,11 @@ from jaxrank.numerics.interval import Interval, percent
 from jaxrank.numerics.status import Status
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.comparison import comparison
+from jaxrank.reports.groups import groups
 from jaxrank.reports.study import Found
 from jaxrank.results import plots
 from jaxrank.results.bars import Bars
-from jaxrank.results.headline import headline
+from jaxrank.results.headline import headline, settling
 from jaxrank.results.plots.views import size_of
 from jaxrank.results.returned import ends_shown
 from jaxrank.results.storage import versions
@@ -26,13 +27,26 @@ MATRIX = 80  # models, above which matrices of all pairs are left out
 
 def sections(found: Found) -> list[Section]:
     """All sections that these data and this method fill, answers first."""
-    making = [_summary, comparison, _ranking, _tiers, _mean_ranks, _ranks, _convergence, _agreement, _data, _making]
+    making = [
+        _summary,
+        comparison,
+        _ranking,
+        groups,
+        _tiers,
+        _mean_ranks,
+        _ranks,
+        _convergence,
+        _agreement,
+        _data,
+        _making,
+    ]
     return [section for make in making if (section := make(found)) is not None]
 
 
 def _summary(found: Found) -> Section:
     ranked = found.result if found.result.has_interval or found.replicates is None else found.replicates
-    lines = [headline(ranked, found.level) or f"{found.result.method} ranks no model.", _often(found), _settling(found)]
+    settled = settling(found.convergence) if found.convergence is not None else ""
+    lines = [headline(ranked, found.level) or f"{found.result.method} ranks no model.", _often(found), settled]
     cautions = [f.name for f in found.diagnosis.findings if f.severity != "note"]
     data = f"The data: {size_of(found.data)}."
     if cautions:
@@ -48,21 +62,6 @@ def _often(found: Found) -> str:
     likely = [i for i in np.argsort(-rep.p_best, kind="stable") if rep.p_best[i] >= 0.01][:5]
     told = [f"{result.models[i]} in {rep.p_best[i]:.0%}" for i in likely]
     return f"First of {rep.n_replicates:,} replicates by {rep.scheme}: {', '.join(told)}." if told else ""
-
-
-def _settling(found: Found) -> str:
-    """After how many trials the ranking stays as it is."""
-    con = found.convergence
-    if con is None:
-        return ""
-    method, n = con.methods[0], con.n_trials
-    if con.not_converged(method) == 1:
-        return f"In no replicate does the whole ranking settle on that of Bayes@N within {n} trials."
-    after = {share: np.flatnonzero(con.cdf(method) >= share) for share in (0.5, 0.95)}
-    told = [f"in {share:.0%} of the replicates after {at[0]} trials" for share, at in after.items() if len(at)]
-    told = told or [f"in {1 - con.not_converged(method):.0%} of the replicates within {n} trials"]
-    late = "" if len(after[0.95]) else f", in {con.not_converged(method):.0%} not within {n}"
-    return f"When trials are drawn again, the whole ranking settles on that of Bayes@N {' and '.join(told)}{late}."
 
 
 def _data(found: Found) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,31 +18,10 @@ from jaxrank.studies.agreement import FitTable, fit_all
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.diagnosis import Diagnosis, diagnose
 from jaxrank.studies.fit import fit
-from jaxrank.studies.preparation import default_method, gold_method
+from jaxrank.studies.preparation import USUAL, default_method, gold_method
 from jaxrank.studies.replicates import bootstrap
 
-QUICK_TRIALS = (
-    "bayes",
-    "avg",
-    "pass_hat_k",
-    "bradley_terry_map",
-    "rasch_map",
-    "borda",
-    "copeland",
-    "elo",
-    "pagerank",
-    "rank_centrality",
-    "hodge_rank",
-)
-QUICK_BATTLES = (
-    "bradley_terry_davidson_map",
-    "bradley_terry_map",
-    "rao_kupper_map",
-    "elo",
-    "pagerank",
-    "rank_centrality",
-    "hodge_rank",
-)
+STEPS = 4  # the fit, the methods, the replicates, the convergence
 SLOW_HOST = 100  # replicates of methods that run on the host, one at a time
 
 
@@ -77,8 +56,10 @@ def study(
     seed: int,
     title: str | None,
     command: str,
+    advance: Callable[[], None] = lambda: None,
 ) -> Found:
-    """Run everything; a study that these data or this method cannot bear is left out with its reason."""
+    """Run everything; a study that these data or this method cannot bear is left out with its reason. ``advance`` is
+    called after each of the `STEPS`."""
     began = time.perf_counter()
     if methods is not None and all_methods:
         raise OptionError("methods and all_methods exclude each other; leave one out")
@@ -101,12 +82,14 @@ def study(
         warnings.simplefilter("ignore", JaxrankWarning)  # the notes of the result and the diagnosis say it
         found = diagnose(data)
         result = fit(data, method, seed=seed, dtype="float64")
-        quick = QUICK_TRIALS if trials else QUICK_BATTLES
-        chosen = None if all_methods else list(dict.fromkeys([*(methods or quick), gold, method]))
-        table = fit_all(data, chosen, seed=seed, dtype="float64")
+        advance()
+        chosen = None if all_methods else list(dict.fromkeys([*(methods or USUAL[data.form]), gold, method]))
+        table = fit_all(data, chosen, seed=seed, dtype="float64", progress=False)
+        advance()
         n = min(n_replicates, SLOW_HOST) if result.ranker.host else n_replicates
         options = {"seed": seed, "dtype": "float64", "progress": False}
         rep = attempt("bootstrap", lambda: bootstrap(data, method, n_replicates=n, **options))
+        advance()
         con = None
         if not trials:
             missing["convergence"] = "convergence asks for repeated trials of questions; these data have none"
@@ -114,6 +97,7 @@ def study(
             missing["convergence"] = "convergence needs three trials or more, and which of them succeeded"
         else:
             con = attempt("convergence", lambda: convergence(data, _prefix_methods(data), n_replicates=n, **options))
+    advance()
     name = title or f"Ranking of {len(data.models)} models"
     seconds = time.perf_counter() - began
     return Found(name, command, level, seed, data, found, result, rep, table, gold, con, missing, seconds)

@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxrank.errors import JaxrankError
 from jaxrank.numerics.interval import Interval, percent
+from jaxrank.results.convergence import Convergence
 from jaxrank.results.returned import as_shown, ends_shown
 from jaxrank.results.tables import visible
 from jaxrank.results.tiers import tiers
@@ -46,6 +47,20 @@ def headline(ranked: Any, level: float = 0.95) -> str:
     verb = "are" if len(near) > 1 else "is"
     rest = "" if not other else f", the other {other} are" if other > 1 else ", the other one is"
     return f"{said}; {_listed(near)} {verb} not separated from it at {percent(level)}{rest}."
+
+
+def settling(con: Convergence) -> str:
+    """After how many trials the ranking by the first method of a convergence study stays at that of the reference."""
+    method, n = con.methods[0], con.n_trials
+    reference = {"gold": "that of Bayes@N", "self": "its own of all trials"}.get(con.reference, "the one given")
+    if con.not_converged(method) == 1:
+        return f"In no replicate does the whole ranking by {method} settle on {reference} within {n} trials."
+    after = {share: np.flatnonzero(con.cdf(method) >= share) for share in (0.5, 0.95)}
+    told = [f"in {share:.0%} of the replicates after {at[0]} trials" for share, at in after.items() if len(at)]
+    told = told or [f"in {1 - con.not_converged(method):.0%} of the replicates within {n} trials"]
+    late = "" if len(after[0.95]) else f", in {con.not_converged(method):.0%} not within {n}"
+    whole = f"the whole ranking by {method} settles on {reference}"
+    return f"When trials are drawn again, {whole} {' and '.join(told)}{late}."
 
 
 def _interval(ranked: Any, level: float) -> Interval | None:

@@ -29,6 +29,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NOTEBOOK_ROWS = 30
+_MEANT = {
+    **dict.fromkeys(("ci", "conf_int", "confidence_interval", "intervals"), ".interval(0.95)"),
+    **dict.fromkeys(("to_csv", "to_json", "to_parquet", "write", "export"), '.save("ranking.csv")'),
+    **dict.fromkeys(("to_pandas", "to_df", "df", "dataframe", "table", "ranking", "leaderboard"), ".to_frame()"),
+    **dict.fromkeys(("rating", "ratings", "score", "coef_", "strengths"), ".scores"),
+    **dict.fromkeys(("winner", "best", "top"), ".order, the places of the models, best first"),
+    **dict.fromkeys(("show", "draw", "figure"), ".plot()"),
+    **dict.fromkeys(("pvalue", "p_value", "pvalues"), ".superiority() or jaxrank.compare(data, new, old)"),
+    **dict.fromkeys(("summary_frame", "describe"), ".summary()"),
+    **dict.fromkeys(("rank_", "rank_of"), ".ranks"),
+}
+"""Attributes that people try on results, and what does the same."""
 
 
 class Row(dict[str, Any]):
@@ -62,6 +74,16 @@ class Returned(abc.ABC):
 
     @abc.abstractmethod
     def __contains__(self, name: object) -> bool: ...
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Any:
+            """Never found: where it is, for names that people try."""
+            if name in _MEANT and not hasattr(type(self), name):
+                raise AttributeError(
+                    f"a {type(self).__name__} has no {name!r}; did you mean {_MEANT[name]}?", name=name
+                )
+            return object.__getattribute__(self, name)  # raises what there is to say
 
     def summary(self, format: str = "text") -> str:
         """The table with how it was made; ``format``: "text", "html", "latex" or "csv" (the numbers alone, in full)."""

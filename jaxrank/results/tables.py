@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +38,12 @@ THEN = (
 GAP, BARS, READABLE, NARROW = 2, 20, 28, 8
 """Blanks between columns; cells that bars ask for; cells that a column of text keeps as long as columns of ``THEN`` can
 leave, and the fewest that it is folded to when none is left."""
+NAMES = ("model", "candidate", "question", "old", "new", "name")
+"""Columns of names, which terminals show with at most so many cells."""
+LONGEST_NAME = 40
+IN_UNIT = ("score", "mean", "difference", "lower", "upper", "se", "sd")
+"""Columns that have the unit of the intervals beside them."""
+MOST_DECIMALS = 8
 MISSING = "-"
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
@@ -54,20 +62,40 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length by name. **title**: said above. **notes**: said below."""
+    """Columns of equal length by name. **title**: said above. **notes**: said below. **unit**: columns in the unit of
+    the intervals between the columns "lower" and "upper", beside those of `IN_UNIT`."""
 
     columns: Mapping[str, Sequence[Any] | np.ndarray]
     title: str = ""
     notes: Sequence[str] = ()
+    unit: Sequence[str] = ()
 
     @classmethod
-    def of(cls, frame: Any, title: str = "", notes: Sequence[str] = ()) -> Table:
+    def of(cls, frame: Any, title: str = "", notes: Sequence[str] = (), unit: Sequence[str] = ()) -> Table:
         """A pandas frame; its index is left out."""
-        return cls({str(name): frame[name].to_list() for name in frame.columns}, title, notes)
+        return cls({str(name): frame[name].to_list() for name in frame.columns}, title, notes, unit)
 
     def cells(self) -> dict[str, list[str]]:
-        """Every cell as text, by column."""
-        return {name: column_text(values) for name, values in self.columns.items()}
+        """Every cell as text, by column: numbers with intervals with as many decimals as these give sense to."""
+        return {name: self.written(name, values) for name, values in self.columns.items()}
+
+    def written(self, name: str, values: Sequence[Any] | np.ndarray) -> list[str]:
+        """Values as they are written in a column of the table."""
+        return column_text(values, self._decimals if name in (*IN_UNIT, *self.unit) else None)
+
+    @cached_property
+    def _decimals(self) -> int | None:
+        """Decimals that show two digits of half the width of the middle interval; None without intervals."""
+        ends = [self.columns[name] for name in ("lower", "upper") if name in self.columns]
+        if len(ends) < 2 or not all(map(is_number, ends)):
+            return None
+        lower, upper = (
+            np.array([np.nan if v is None else v for v in self.columns[n]], float) for n in ("lower", "upper")
+        )
+        with np.errstate(invalid="ignore"):
+            half = (upper - lower) / 2
+        half = half[np.isfinite(half) & (half > 0)]
+        return min(max(1 - math.floor(math.log10(float(np.median(half)))), 0), MOST_DECIMALS) if len(half) else None
 
     def numeric(self) -> dict[str, bool]:
         """Which columns hold numbers, and so stand to the right."""
@@ -177,16 +205,18 @@ def render(
     check_choice("format", format, tuple(FORMATS))
     if format == "csv":
         return frame.to_csv(index=False, lineterminator="\n")
-    table = Table.of(frame, title, notes)
+    table = Table.of(frame, title, notes, (bars.point,) if bars else ())
     return {"text": table.text, "html": lambda: table.html(bars), "latex": table.latex}[format]()
 
 
-def column_text(values: Sequence[Any] | np.ndarray) -> list[str]:
-    """The cells of one column as text. Floats of a column share their decimals: four, one where some reach 1,000, more
-    where all are below 0.01; beyond a million or a millionth six significant digits."""
+def column_text(values: Sequence[Any] | np.ndarray, decimals: int | None = None) -> list[str]:
+    """The cells of one column as text. Floats of a column share their decimals: as many as asked for, or else four, one
+    where some reach 1,000, more where all are below 0.01; beyond a million or a millionth six significant digits."""
     floats = [float(v) for v in values if isinstance(v, float | np.floating) and math.isfinite(v)]
     top = max(map(abs, floats), default=0.0)
-    if top == 0 or 0.01 <= top < 1e3:
+    if decimals is not None and top < 1e9:
+        number = lambda x: f"{x:z.{decimals}f}"
+    elif top == 0 or 0.01 <= top < 1e3:
         number = lambda x: f"{x:.4f}"
     elif 1e3 <= top < 1e6:
         number = lambda x: f"{x:.1f}"
@@ -267,6 +297,35 @@ def _shared(widths: dict[str, int], room: int) -> dict[str, int]:
     while cap > NARROW and sum(min(w, cap) for w in widths.values()) > room:
         cap -= 1
     return {name: min(w, cap) for name, w in widths.items()}
+
+
+def shortened(names: Sequence[str], most: int = LONGEST_NAME, dots: str = "…") -> list[str]:
+    """Names of at most ``most`` cells: longer ones lose their middle, at a place that keeps all names apart; where
+    there is none they stay whole."""
+    told = {name: name for name in names}
+    long = [name for name in told if cell_width(name) > most]
+    for head in sorted(range(1, most - len(dots)), key=lambda n: abs(2 * n - most)):
+        cut = {name: _cut(name, head, most, dots) for name in long}
+        times = Counter([*(told[name] for name in told if name not in cut), *cut.values()])
+        told |= {name: text for name, text in cut.items() if times[text] == 1}
+        long = [name for name in long if times[cut[name]] > 1]
+        if not long:
+            break
+    return [told[name] for name in names]
+
+
+def _cut(name: str, head: int, most: int, dots: str) -> str:
+    """The first ``head`` cells of a name and as many of its last as fit."""
+    first, last = "", ""
+    for sign in name:
+        if cell_width(first + sign) > head:
+            break
+        first += sign
+    for sign in reversed(name):
+        if cell_width(first + dots + sign + last) > most:
+            break
+        last = sign + last
+    return first + dots + last
 
 
 def latex_escape(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -54,6 +55,21 @@ def fit_all(
     >>> list(table.skipped)  # it needs two trials
     ['pass_hat_k']
     """
+    return fit_each(data, methods, R0=R0, pairing=pairing, dtype=dtype, seed=seed, progress=progress)
+
+
+def fit_each(
+    data: DataLike,
+    methods: Methods | None = None,
+    *,
+    R0: npt.ArrayLike | None = None,
+    pairing: Pairing = "aligned",
+    dtype: Dtype | None = None,
+    seed: Seed = 0,
+    progress: bool | None = None,
+    tell: Callable[[Result], None] = lambda result: None,
+) -> FitTable:
+    """`fit_all` that calls ``tell`` with every result as it comes."""
     check_flag("progress", progress, optional=True)
     data = as_data(data)
     chosen = named_methods(catalogue.catalogue() if methods is None else methods)
@@ -91,6 +107,7 @@ def fit_all(
                 else:
                     seconds[name] = time.perf_counter() - began
                     results[name] = Result(fit, ranker, name, data, stat, seed)
+                    tell(results[name])
                 advance(1)
     results = {name: results[name] for name in rankers if name in results}
     return FitTable(results, skipped, seconds, data.models, gold_method(data))

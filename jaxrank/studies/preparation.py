@@ -55,6 +55,23 @@ def gold_method(data: Data) -> str:
     return "bayes" if data.questions and data.kind != "real" else DEFAULT[data.form]
 
 
+USUAL = {
+    "responses": (
+        *("bayes", "avg", "pass_hat_k", "bradley_terry_map", "rasch_map", "borda", "copeland", "elo", "pagerank"),
+        *("rank_centrality", "hodge_rank"),
+    ),
+    "comparisons": (
+        *("bradley_terry_davidson_map", "bradley_terry_map", "rao_kupper_map", "elo", "pagerank", "rank_centrality"),
+        "hodge_rank",
+    ),
+    "rankings": (
+        *("plackett_luce_rankings_map", "bradley_terry_map", "borda", "copeland", "elo", "pagerank"),
+        *("rank_centrality", "hodge_rank"),
+    ),
+}
+"""By kind of data, methods of different families that take moments: what reports and the command line compare."""
+
+
 def named_methods(methods: Any) -> dict[str, str | Ranker]:
     """Labels and methods, from one method, a sequence of them, or a mapping from labels of the caller's own.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,12 +13,14 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 import jaxrank as jr
 from jaxrank.cli.app import make_app
 from jaxrank.cli.arguments import parse_options
+from jaxrank.cli.commands.list import ORDER
 from jaxrank.errors import OptionError
 
 Run = Callable[..., tuple[int, str, str]]
@@ -80,11 +83,23 @@ def test_every_subcommand_explains_itself(run: Run) -> None:
 
 
 def test_list_shows_every_identifier(run: Run) -> None:
-    code, out, _ = run("list")
+    code, out, _ = run("list", "--all")
     assert code == 0
     rows = table(out)
     assert rows[0] == ["family", "method", "options", "summary"]
     assert {row[1] for row in rows[1:]} == set(jr.catalogue())
+
+
+def test_list_has_a_line_for_every_family_in_the_order_of_the_chooser(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("list", "-o", tmp_path / "all.csv")
+    assert code == 0
+    families = {entry.family for entry in jr.entries().values()}
+    lines = [re.split(r"\s{2,}", line) for line in out.splitlines()[1:]]
+    assert [line[0] for line in lines] == list(ORDER)
+    assert set(ORDER) == families
+    named = [re.fullmatch(r"(\w+)(?: \(\+(\d+)\))?", name) for line in lines for name in line[1].split(", ")]
+    assert sum(1 + int(found[2] or 0) for found in named if found) == len(jr.catalogue())
+    assert set(pd.read_csv(tmp_path / "all.csv")["method"]) == set(jr.catalogue())
 
 
 def test_options_that_are_objects_are_typed_as_the_list_shows_them(run: Run, results: Path) -> None:
@@ -119,9 +134,9 @@ def test_fit_ranks_a_csv(run: Run, results: Path) -> None:
     rows = table(out)
     assert rows[0] == ["rank", "model", "score", "se", "lower", "upper"]
     assert [row[:3] for row in rows[1:]] == [
-        ["1", "best", "1.0000"],
-        ["2", "middle", "0.6250"],
-        ["3", "worst", "0.1250"],
+        ["1", "best", "1.00"],
+        ["2", "middle", "0.62"],
+        ["3", "worst", "0.12"],
     ]
     assert "24 rows" in err
 
@@ -175,9 +190,9 @@ def test_fit_reads_battles(run: Run, tmp_path: Path) -> None:
     lines += ["x,y,model_a"] * 3 + ["x,y,model_b"] + ["y,z,model_a"] * 2 + ["y,z,model_b"]
     path = tmp_path / "battles.csv"
     path.write_text("\n".join(lines) + "\n")
-    code, out, _ = run("fit", path, "-m", "bradley_terry")
+    code, _, _ = run("fit", path, "-m", "bradley_terry", "-o", tmp_path / "out.csv")
     assert code == 0
-    scores = {row[1]: float(row[2]) for row in table(out)[1:]}
+    scores = pd.read_csv(tmp_path / "out.csv").set_index("model")["score"]
     assert scores["x"] - scores["y"] == pytest.approx(np.log(3), abs=2e-4)
     assert scores["y"] - scores["z"] == pytest.approx(np.log(2), abs=2e-4)
 
@@ -205,7 +220,7 @@ def test_fit_passes_options_to_the_method(run: Run, results: Path) -> None:
     """Pass@2 of 1 right in 2 trials is 1: model "middle" gets (1 + 1 + 1 + 0) / 4."""
     code, out, _ = run("fit", results, "-m", "pass_at_k", "--set", "k=2")
     assert code == 0
-    assert {row[1]: row[2] for row in table(out)[1:]} == {"best": "1.0000", "middle": "0.7500", "worst": "0.2500"}
+    assert {row[1]: row[2] for row in table(out)[1:]} == {"best": "1.00", "middle": "0.75", "worst": "0.25"}
 
 
 def test_fit_ranks_ties_by_the_rule_asked_for(run: Run, tmp_path: Path) -> None:
@@ -247,7 +262,7 @@ def test_fit_reads_graded_scores(run: Run, tmp_path: Path) -> None:
     assert [row[1] for row in table(out)[1:]] == ["a", "b"]
     code, out, _ = run("fit", path, "--threshold", "1", "-m", "avg")
     assert code == 0
-    assert {row[1]: row[2] for row in table(out)[1:]} == {"a": "0.5000", "b": "0.0000"}
+    assert {row[1]: row[2] for row in table(out)[1:]} == {"a": "0.50", "b": "0.00"}
 
 
 @pytest.mark.filterwarnings("ignore:R0 is shared by all models")
@@ -292,7 +307,7 @@ def test_out_writes_what_is_shown(run: Run, tmp_path: Path, results: Path, suffi
         records = json.loads(path.read_text())["rows"] if suffix == "json" else pq.read_table(path).to_pylist()
     assert [r["model"] for r in records] == ["best", "middle", "worst"]
     assert list(records[0]) == table(out)[0]
-    assert [f"{float(r['score']):.4f}" for r in records] == [row[2] for row in table(out)[1:]]
+    assert [f"{float(r['score']):.2f}" for r in records] == [row[2] for row in table(out)[1:]]
 
 
 def test_compare_measures_agreement(run: Run, tmp_path: Path) -> None:
@@ -419,5 +434,5 @@ def test_process_runs_in_float64_and_keeps_compiled_code(tmp_path: Path, results
 def test_process_survives_a_reader_that_leaves() -> None:
     command = f"{sys.executable} -m jaxrank list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("family")
+    assert done.stdout.startswith("of the family")
     assert done.stderr == ""

@@ -10,11 +10,13 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jaxrank.cli.app import make_app
 from jaxrank.cli.tables import Table, draw_bars
 from jaxrank.results.bars import Bars
-from jaxrank.results.tables import SPARE, THEN, cell_width, column_text, fold, latex_escape, render, visible
+from jaxrank.results.tables import SPARE, THEN, cell_width, column_text, fold, latex_escape, render, shortened, visible
 from jaxrank.results.tables import Table as Plain
 
 WIDTHS = (60, 80, 100, 200)
@@ -58,6 +60,8 @@ COMMANDS = {
     "fit": ["trials.npz"],
     "judges": ["judged.csv", "--prior", "perfect", "--samples", "50"],
     "list": [],
+    "list --all": ["--all"],
+    "list pointwise": ["pointwise"],
     "posterior": ["trials.npz", "-m", "bayes", "--samples", "50"],
     "rubrics": ["attempts.csv"],
 }
@@ -70,14 +74,14 @@ def tables(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Table, "show", lambda table: shown.append(table))
     monkeypatch.chdir(folder)
     with jax.enable_x64(True), pytest.raises(SystemExit) as end:
-        make_app()([request.param, *COMMANDS[request.param]], prog_name="jaxrank")
+        make_app()([request.param.split()[0], *COMMANDS[request.param]], prog_name="jaxrank")
     assert not end.value.code
     return shown
 
 
 def test_every_command_that_prints_a_table_is_here() -> None:
     commands = {str(command.name) for command in make_app().registered_commands}
-    assert set(COMMANDS) == commands - {"report", "convert", "merge"}
+    assert {words.split()[0] for words in COMMANDS} == commands - {"report", "convert", "merge"}
 
 
 @pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
@@ -94,13 +98,11 @@ def test_tables_keep_names_and_numbers_at_every_width(tables: list[Table]) -> No
     for table in tables:
         before: set[str] | None = None
         for width in WIDTHS:
-            layout = Plain(table.columns).lay_out(width, table.bars is not None)
+            layout = table.fitted().lay_out(width, table.bars is not None)
             lines = [line for line, _, _ in table.drawn(width)]
             body = [words + bar for words, bar, _ in table.drawn(width)][bool(table.title) :]
             assert all(cell_width(line) <= width for line in body), (width, lines)
-            rows = list(
-                zip(*(c for n, c in Plain(table.columns).cells().items() if n not in layout.left_out), strict=True)
-            )
+            rows = list(zip(*(c for n, c in table.fitted().cells().items() if n not in layout.left_out), strict=True))
             for row, drawn in zip(rows, layout.rows, strict=True):
                 flat = "".join("".join(drawn).split())
                 assert sorted(flat) == sorted("".join("".join(row).split())), (width, row, drawn)
@@ -142,6 +144,47 @@ def test_numbers_of_a_column_share_their_decimals() -> None:
     assert column_text([]) == []
 
 
+def test_numbers_with_intervals_are_rounded_to_what_these_give_sense_to() -> None:
+    """Two digits of half the middle interval's width, the same for a score, its ends and its error."""
+    columns = {
+        "model": ["a", "b", "c"],
+        "elo": [1234.5678, 1000.0, float("nan")],
+        "se": [12.3, 11.1, 10.0],
+        "lower": [1210.0, 978.2, float("nan")],
+        "upper": [1259.0, 1021.8, float("inf")],
+        "p_best": [0.75, 0.25, 0.0],
+    }
+    table = Plain(columns, unit=("elo",))
+    assert table.cells()["elo"] == ["1235", "1000", "-"]
+    assert table.cells()["upper"] == ["1259", "1022", "inf"]
+    assert table.cells()["se"] == ["12", "11", "10"]
+    assert table.cells()["p_best"] == ["0.7500", "0.2500", "0.0000"]
+    narrow = {"score": [-0.00001, 0.5], "lower": [-0.004, 0.49], "upper": [0.004, 0.51]}
+    assert Plain(narrow).cells()["score"] == ["0.0000", "0.5000"]
+    assert Plain({**narrow, "upper": narrow["lower"]}).cells()["lower"] == ["-0.0040", "0.4900"]
+    assert Plain({"lower": ["a"], "upper": ["b"]}).cells() == {"lower": ["a"], "upper": ["b"]}
+
+
+@given(st.lists(st.text("ab-", min_size=1, max_size=70), unique=True, max_size=12))
+def test_shortened_names_stay_apart(names: list[str]) -> None:
+    told = shortened(names)
+    assert len(set(told)) == len(names)
+    for name, text in zip(names, told, strict=True):
+        assert text == name or (len(text) == 40 and len(name) > 40 and text[0] == name[0] and text[-1] == name[-1])
+        assert len(name) > 40 or text == name
+
+
+def test_names_lose_their_middle() -> None:
+    first, second = shortened([f"{LONG}-a", f"{LONG}-b"])
+    assert first == "organisation/a-model…instruct-thinking-a"
+    assert second == first[:-1] + "b"
+    same_ends = ["x" * 30 + sign + "y" * 30 for sign in "ab"]
+    assert shortened(same_ends) == ["x" * 30 + "a…" + "y" * 8, "x" * 30 + "b…" + "y" * 8]
+    hopeless = ["x" * 60 + sign + "y" * 60 for sign in "ab"]
+    assert shortened(hopeless) == hopeless
+    assert cell_width(shortened(["模型" * 30])[0]) in (39, 40)
+
+
 def test_text_folds_within_the_width() -> None:
     assert fold("one two three", 7) == ["one two", "three"]
     assert fold("a-very-long-name", 6) == ["a-very", "-long-", "name"]
@@ -173,13 +216,13 @@ def test_bars_share_one_axis() -> None:
         "lower": [0.5, 0.0, np.nan],
         "upper": [1.0, 0.5, np.nan],
     }
-    left, right, drawn = draw_bars(columns, Bars("score", "lower", "upper"), 21)
-    assert (left, right) == ("0.0000", "1.0000")
+    left, right, drawn = draw_bars(Plain(columns), Bars("score", "lower", "upper"), 21)
+    assert (left, right) == ("0.00", "1.00")
     assert drawn == [" " * 10 + "─" * 5 + "●" + "─" * 5, "─" * 5 + "●" + "─" * 5, ""]
-    assert draw_bars(columns, Bars("score"), 11, unicode=False)[2] == [" " * 10 + "o", "o", ""]
+    assert draw_bars(Plain(columns), Bars("score"), 11, unicode=False)[2] == [" " * 10 + "o", "o", ""]
     infinite = {"score": [np.inf, 0.0, 1.0]}
-    assert draw_bars(infinite, Bars("score"), 11)[2] == ["", "●", " " * 10 + "●"]
-    assert draw_bars({"score": [np.nan]}, Bars("score"), 11)[2] == [""]
+    assert draw_bars(Plain(infinite), Bars("score"), 11)[2] == ["", "●", " " * 10 + "●"]
+    assert draw_bars(Plain({"score": [np.nan]}), Bars("score"), 11)[2] == [""]
 
 
 def test_a_terminal_shows_the_drawing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

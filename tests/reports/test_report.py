@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -116,8 +117,8 @@ def test_control_characters_never_come_out_raw(tmp_path: Path, suffix: str) -> N
 
 
 def test_other_names_are_refused(data: jr.Responses, tmp_path: Path) -> None:
-    with pytest.raises(jr.errors.OptionError, match=r"\.html or \.md"):
-        jr.report(data, tmp_path / "r.pdf")
+    with pytest.raises(jr.errors.OptionError, match=r"\.html, \.md or \.pdf"):
+        jr.report(data, tmp_path / "r.txt")
     with pytest.raises(jr.errors.OptionError, match="exclude"):
         jr.report(data, tmp_path / "r.html", methods=FEW, all_methods=True)
 
@@ -131,6 +132,34 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
         main(["report", "inspect_popularity", "-o", str(path), "--methods", "avg,borda", "--replicates", "30"])
     assert end.value.code == 0 and "wrote" in capsys.readouterr().err
     assert "jaxrank" in path.read_text()
+
+
+def test_pdf(data: jr.Responses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the browser prints what it is given; without one the report says so before its work."""
+    program = tmp_path / "chromium"
+    program.write_text(
+        "#!/bin/sh\nfor word; do case $word in --print-to-pdf=*) out=${word#*=};; file://*) page=${word#file://};;"
+        " esac; done\n"
+        'grep -q "In short" "$page" && printf "%%PDF-1.4" > "$out"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert jr.report(data, tmp_path / "r.pdf", methods=FEW, n_replicates=20).read_bytes().startswith(b"%PDF")
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    monkeypatch.setattr("jaxrank.reports.study.study", lambda *_: pytest.fail("the work began"))
+    with pytest.raises(jr.errors.OptionError, match="none of them is installed"):
+        jr.report(data, tmp_path / "s.pdf")
+
+
+def test_tasks_stand_side_by_side(data: jr.Responses, tmp_path: Path) -> None:
+    tasks = data.grouped(["sums"] * 4 + ["words"] * 4)
+    page = jr.report(tasks, tmp_path / "tasks.md", methods=FEW, n_replicates=20).read_text()
+    assert "## By task" in page and "- **sums**:" in page and "| model | sums | words |" in page
+    first = jr.fit(tasks.select(questions=range(4)), dtype="float64")
+    low, high = first.interval()
+    row = next(line for line in page.splitlines() if line.startswith("| plain |") and "±" in line)
+    assert f"{first['plain'].score:.2f} ± {(high - low)[2] / 2:.2f}" in row
+    assert "## By task" not in jr.report(data, tmp_path / "one.md", methods=FEW, n_replicates=20).read_text()
 
 
 def test_two_models_are_compared(data: jr.Responses, tmp_path: Path) -> None:

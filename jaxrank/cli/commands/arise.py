@@ -14,6 +14,7 @@ from jaxrank.cli.arguments import (
     Seed,
     check_output,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.errors import DataError, OptionError
@@ -46,6 +47,7 @@ def arise(
     level: Level = 0.95,
     seed: Seed = 0,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006  (typer reads the default and never changes it)
 ) -> None:
     """ARISE of every model of FILE over its own levels: as published, cross-fitted, and of noise alone.
 
@@ -59,8 +61,11 @@ def arise(
     from jaxrank.errors import JaxrankWarning
     from jaxrank.evaluation.scaling import evaluate_scaling
     from jaxrank.evaluation.scaling.frames import dense
+    from jaxrank.results.plots.scaling_levels import scaling_curves, scaling_parts
 
     check_output("--output", output)
+    kinds = {"curves": scaling_curves, "parts": scaling_parts}
+    plots = check_plots(plot, kinds)
     if efforts is not None and efforts_by_tokens:
         raise OptionError("--efforts and --efforts-by-tokens both order the levels; give one of them")
     frame = read_frame(
@@ -103,6 +108,7 @@ def arise(
     of = "ARISE of the success rates" if resample == "samples" else "ARISE of as many trials"
     title = f"ARISE, {100 * level:g} % intervals of {of}"
     Table.of(found.to_frame(level), title, Bars("arise", "lower", "upper")).emit(output)
+    draw_plots(found, plots, kinds, level=level)
 
 
 def _order(frame: Any, effort: str, tokens: str, efforts: str | None, by_tokens: bool) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from jaxrank.cli.arguments import (
     whole,
     with_data,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
 from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
@@ -66,16 +67,19 @@ def bootstrap(
     hosts: Hosts = None,
     output: Output = None,
     save: Annotated[Path | None, save_option("all replicates", (".npz", ".parquet"))] = None,
+    plot: Plots = [],  # noqa: B006
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
     from jaxrank.cli.prior import read_prior
     from jaxrank.cli.results import rankable, say_headline
     from jaxrank.numerics.status import Status
     from jaxrank.results.replicates import REPLICATES, Replicates
+    from jaxrank.results.study import Study
     from jaxrank.studies.replicates import bootstrap as study
 
     check_output("--output", output)
     check_output("--save", save, REPLICATES)
+    plots = check_plots(plot, Study)
     drawn = scheme if cluster is None else _clusters(cluster, scheme)
     name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
@@ -100,6 +104,7 @@ def bootstrap(
         return
     say_headline(rep, level)
     _table(rep, level).emit(output)
+    draw_plots(rep, plots, level=level)
     if save is not None and isinstance(rep, Replicates):
         rep.save(save)
     for line in (*rep.words(level), rep.direction):

@@ -20,6 +20,7 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.commands.bootstrap import ChunkSize
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
 from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
@@ -47,13 +48,17 @@ def converge(
         Path | None,
         save_option("pmf, cdf, agreement and tau of every n, or the whole study as npz,", (*TABLES, ".npz")),
     ] = None,
+    plot: Plots = [],  # noqa: B006
 ) -> None:
     """Convergence@n: after how many trials the ranking equals the reference and stays."""
     from jaxrank.cli.prior import read_prior
+    from jaxrank.results.convergence import Convergence
+    from jaxrank.results.headline import settling
     from jaxrank.studies.convergence import convergence
 
     check_output("--output", output)
     check_output("--save", save, (*TABLES, ".npz"))
+    plots = check_plots(plot, Convergence)
     methods = {name: parse_method(name) for name in method}
     R0 = None if prior_file is None else read_prior(prior_file, data)
     share = share_of(shard, steal, claim_timeout, checkpoint)
@@ -74,7 +79,9 @@ def converge(
     if not prints:
         return
     title = f"convergence@n of {con.n_replicates} replicates by {con.scheme}, reference: {con.reference}"
+    say(settling(con))
     Table.of(con.summary_frame(), title).emit(output)
+    draw_plots(con, plots)
     for note in con.notes:
         say(note)
     if save is not None:

@@ -19,6 +19,7 @@ from jaxrank.cli.arguments import (
     settings_of,
     with_data,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 
 
 @with_data
@@ -33,12 +34,15 @@ def fit(
     include_partial: IncludePartial = False,
     seed: Seed = 0,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006
 ) -> None:
     """Rank the models of FILE by one method, with intervals where the method has them."""
     from jaxrank.cli.prior import read_prior
     from jaxrank.cli.results import by_clusters, fit_quietly, result_table, say_headline, say_notes
+    from jaxrank.results.fit import Result
 
     check_output("--output", output)
+    plots = check_plots(plot, Result)
     name = chosen_method(method, data, prior_file)
     options = settings_of(name, settings)
     R0 = None if prior_file is None else read_prior(prior_file, data)
@@ -46,6 +50,7 @@ def fit(
     result = result if cluster is None else by_clusters(result, cluster)
     say_headline(result, level, include_partial)
     result_table(result, level, ranks, include_partial).emit(output)
+    draw_plots(result, plots, level=level)
     say_notes(result, level, include_partial)
 
 

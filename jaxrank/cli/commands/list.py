@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
 import inspect
+import re
 from typing import Annotated, Any
 
 import typer
@@ -15,37 +17,89 @@ from jaxrank.cli.arguments import (
 )
 from jaxrank.cli.tables import Table
 
+ORDER = (
+    *("pointwise", "bayes", "pass_family", "geometric", "best_of_k", "thompson"),
+    *("robust_means", "standings", "reference_means", "majority"),
+    *("rasch", "irt_marginal", "irt_joint", "rasch_cml", "dynamic_irt"),
+    *("paired", "plackett_luce", "mcmc", "elo", "glicko", "trueskill", "luce", "plackett_luce_orders"),
+    *("voting", "condorcet", "elimination", "kemeny"),
+    *("hodge", "nash", "alpharank", "pagerank", "spectral", "centrality", "seriation"),
+)
+"""Families in the order in which docs/choose.md asks for them; further ones come last."""
+
 
 def list_(
     family: Annotated[
         str | None, typer.Argument(metavar="[FAMILY|METHOD]", help="Only this family, or this one method in full.")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="A line for every method, with its options.")] = False,
     output: Output = None,
 ) -> None:
-    """List the methods by family, with a line about each and their options."""
+    """List the methods: a line for each family, or with --all for each method; or one method in full."""
     import jaxrank as jr
-    from jaxrank.errors import OptionError
 
     check_output("--output", output)
     entries = jr.entries()
-    if family in entries:
-        print(_in_full(entries[family]))
-        return
-    families = sorted({entry.family for entry in entries.values()})
+    families = sorted({entry.family for entry in entries.values()}, key=place_of)
     if family is not None and family not in families:
-        near = difflib.get_close_matches(family, [*entries, *families], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise OptionError(f"no family or method {family!r}{hint} The families are: {', '.join(families)}")
+        print(_in_full(_entry(family, families)))
+        return
     shown = [entry for entry in entries.values() if family in (None, entry.family)]
-    shown.sort(key=lambda entry: entry.family)
-    Table(
+    shown.sort(key=lambda entry: place_of(entry.family))  # stable: within a family as in its file
+    table = Table(
         {
             "family": [entry.family for entry in shown],
             "method": [entry.name for entry in shown],
             "options": [", ".join(f"{k}={v.split(':')[0]}" for k, v in _options(entry).items()) for entry in shown],
             "summary": [entry.summary for entry in shown],
         }
-    ).emit(output)
+    )
+    if output is not None:
+        table.save(output)
+    if every or family is not None:
+        table.show()
+        return
+    members = {name: [entry for entry in shown if entry.family == name] for name in families}
+    modules = {name: importlib.import_module(f"jaxrank.methods.{name}") for name in families}
+    Table(
+        {
+            "of the family": families,
+            "there are": [", ".join(_variants(several)) for several in members.values()],
+            "which are": [re.split(r"[:.]\s", f"{modules[name].__doc__} ")[0].strip() for name in families],
+        },
+        f"{len(shown)} methods; `jaxrank list FAMILY` or `--all` shows each, `jaxrank list METHOD` one in full",
+    ).show()
+
+
+def place_of(family: str) -> tuple[int, str]:
+    return (ORDER.index(family) if family in ORDER else len(ORDER), family)
+
+
+def _entry(name: str, families: list[str]) -> Any:
+    """The entry that is meant; the families are named too where there is none."""
+    from jaxrank.errors import UnknownMethodError
+    from jaxrank.methods.catalogue import entry
+
+    try:
+        return entry(name)
+    except UnknownMethodError as error:
+        near = difflib.get_close_matches(name, families, n=1)
+        if near:
+            raise UnknownMethodError(f"no family or method {name!r}; did you mean {near[0]!r}?") from None
+        raise UnknownMethodError(f"{error}. The families are: {', '.join(families)}") from None
+
+
+def _variants(entries: list[Any]) -> list[str]:
+    """The identifiers; those that set options of one before are counted behind it."""
+    more: dict[str, int] = {}
+    made: dict[str, Any] = {}
+    for entry in entries:
+        base = next((n for n, make in made.items() if make is entry.make and entry.name.startswith(f"{n}_")), None)
+        if base is None:
+            made[entry.name], more[entry.name] = entry.make, 0
+        else:
+            more[base] += 1
+    return [f"{name} (+{n})" if n else name for name, n in more.items()]
 
 
 def _options(entry: Any) -> dict[str, str]:

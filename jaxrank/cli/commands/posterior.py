@@ -17,6 +17,7 @@ from jaxrank.cli.arguments import (
     whole,
     with_data,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.results.bars import Bars
@@ -47,6 +48,7 @@ def posterior(
     seed: Seed = 0,
     output: Output = None,
     save: Annotated[Path | None, save_option("all draws", (".nc", ".zarr", ".npz"))] = None,
+    plot: Plots = [],  # noqa: B006
 ) -> None:
     """Sample the posterior of a model: strengths, ranks and their probabilities."""
     import warnings
@@ -54,12 +56,14 @@ def posterior(
     from jaxrank.cli.results import say_headline
     from jaxrank.errors import JaxrankWarning
     from jaxrank.posteriors.files import check_format
+    from jaxrank.results.posterior import Posterior
     from jaxrank.studies.posterior import default_model, posterior
 
     check_output("--output", output)
     check_output("--save", save, (".nc", ".zarr", ".npz"))
     if save is not None:
         check_format(save)
+    plots = check_plots(plot, Posterior)
     name = method or default_model(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
@@ -77,6 +81,7 @@ def posterior(
     say_headline(found, level)
     title = f"{name}: posterior means and {100 * level:g} % credible intervals"
     Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler}).emit(output)
+    draw_plots(found, plots, level=level)
     if save is not None:
         found.save(save)
     for problem in found.problems:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxrank.data.names import nearest
 from jaxrank.errors import DataError
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -226,7 +227,9 @@ def find(role: str, name: str | None, available: Sequence[str], where: str = "")
     plain = {str(c).strip().lower(): c for c in reversed(list(available))}
     if name is None or name == role:
         return next((plain[alias] for alias in ALIASES[role] if alias in plain), None)
-    raise DataError(f"{where}no column {name!r} for {role}; the columns are {listed(available)}")
+    near = nearest(name, available)
+    meant = f"did you mean {near}? The columns" if near else "the columns"
+    raise DataError(f"{where}no column {name!r} for {role}; {meant} are {listed(available)}")
 
 
 def score_of(value: Any) -> float:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from jaxrank.data.names import nearest
 from jaxrank.data.readers.columns import Peek, find, listed
 from jaxrank.data.readers.conversations import NAME
 from jaxrank.data.readers.options import Options
@@ -96,7 +97,9 @@ def roles_of(peek: Peek, options: Options, where: str = "") -> Roles | None:
     own = {role: name for role in asked if (name := getattr(options, role)) is not None}
     for role, name in own.items():
         if name not in peek.names and (options.battles or role in asked[:6]):
-            raise DataError(f"{where}no column {name!r} for {role}; the columns are {listed(peek.names)}")
+            near = nearest(name, peek.names)
+            meant = f"did you mean {near}? The columns" if near else "the columns"
+            raise DataError(f"{where}no column {name!r} for {role}; {meant} are {listed(peek.names)}")
     for first, second in (("a", "b"), ("a_score", "b_score")):
         if (first in own) != (second in own):
             absent = second if first in own else first

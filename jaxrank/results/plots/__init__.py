@@ -3,8 +3,8 @@
 ``ax`` is Axes of yours, an empty ``matplotlib.figure.Figure`` (which gets a size that fits), or None for a new pyplot
 figure. Nothing is shown, saved or set globally. Results draw themselves by `Result.plot`, `Replicates.plot`,
 `Convergence.plot`, `Posterior.plot` and `FitTable.plot`, with ``kind=`` a name under which a function below is
-registered for their class in `jaxrank.results.drawing`. matplotlib is the extra ``jaxrank[plot]``, imported when the
-first plot is drawn.
+registered for their class in `jaxrank.results.drawing`. matplotlib is imported when the first
+plot is drawn.
 """
 
 from __future__ import annotations

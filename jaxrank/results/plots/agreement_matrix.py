@@ -35,9 +35,11 @@ def agreement(source: Any, ax: Any = None, *, merge: bool = True, return_data: b
     labels = [_label(found.methods[leaders[k]], len(groups[k])) for k in order]
     values = found.tau[np.ix_(picked, picked)]
     low = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
-    limits = (np.floor(max(low, -1.0) * 10) / 10 if low < 1 else 0.0, 1.0)
+    limits = (0.0 if low >= 0 else -1.0, 1.0)
     text = lambda t: f"{t:.2f}".replace("0.", ".").replace("1.00", "1")
-    ax, width = heatmap(ax, values, labels, labels, colours="cividis", limits=limits, unit="tau-b", text=text)
+    shown = np.where(np.eye(len(values), dtype=bool), np.nan, values)  # each agrees with itself
+    ax, width = heatmap(ax, shown, labels, labels, colours="Blues_r", limits=limits, unit="tau-b", text=text)
+    ax.set_facecolor("none")
     note = f"{len(found.models)} models; {len(found.methods)} methods in {len(found.groups)} distinct orders" + (
         "; +n: further methods with the identical order" if merge and len(groups) < len(found.methods) else ""
     )

@@ -40,7 +40,7 @@ def matplotlib(module: str = "matplotlib") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise OptionError("plots need matplotlib: pip install 'jaxrank[plot]'") from None
+        raise OptionError("plots need matplotlib: pip install matplotlib") from None
 
 
 def make_axes(ax: Any, width: float, height: float) -> Any:
@@ -113,31 +113,54 @@ def colour(number: int) -> str:
     return PALETTE[number % len(PALETTE)]
 
 
+def shade(number: int, of: int) -> Any:
+    """The colour of one of several steps in an order, from dark blue to ochre: told apart with any colour vision."""
+    return matplotlib().colormaps["cividis"](0.85 * number / max(of - 1, 1))
+
+
 def line_style(number: int) -> dict[str, Any]:
     """Colour and dashes of one line among many: they repeat together only after 32."""
     return {"color": colour(number), "linestyle": DASHES[number // len(PALETTE) % len(DASHES)]}
 
 
 def layered(number: int, n_points: int) -> dict[str, Any]:
-    """The same, the first lines wider, so that a line that lies on another hides nothing; dots where there are few
-    points."""
-    return {
-        **line_style(number),
-        "linewidth": max(1.2, 3.2 - 0.8 * number),
-        "marker": "o" if n_points <= 30 else "",
-        "markersize": 3.5,
-    }
+    """One line among several that may lie on each other: of one width, later ones with gaps that show what is below;
+    dots where there are few points."""
+    gaps: Any = ("-", (0, (4, 4)), (0, (1, 3)), (0, (6, 3, 1, 3)))[number % 4]
+    marker = "o" if n_points <= 30 else ""
+    return {"color": colour(number), "linestyle": gaps, "linewidth": 1.8, "marker": marker, "markersize": 3}
+
+
+def label_ends(ax: Any, names: Sequence[str], x: Any, y: Any, colours: Sequence[Any], height: float) -> None:
+    """Names at the ends of lines, as near as they fit, in place of a legend. **x**, **y**: the last point of each line,
+    in data; **height**: of the area of the data in inches. Call it when the limits of the axes stand."""
+    ax.get_ylim()  # which settles them
+    where = ax.transData.transform(np.column_stack([x, y]))
+    share = (where[:, 1] - ax.bbox.y0) / ax.bbox.height
+    places = spread(share, (SMALL + 1.5) / 72 / height, 0.02, 0.98)
+    for name, place, ink in zip(labels_of(names), places, colours, strict=True):
+        ax.annotate(
+            name, (1, place), (6, 0), xycoords="axes fraction", textcoords="offset points", va="center", color=ink,
+            annotation_clip=False, **name_style(),
+        )  # fmt: skip
 
 
 def write_caption(ax: Any, title: str, caption: str, width: float = 5.0) -> None:
-    """A title and below it, smaller, what the plot shows; ``width`` in inches is that of the data's area."""
+    """A title and below it, smaller, what the plot shows; ``width`` in inches is that of the data's area. Both begin
+    where the names of the rows do."""
+    rows = [label.get_text() for label in ax.get_yticklabels() if label.get_fontsize() <= SMALL]
+    named = any(text and not text.replace("−", "").replace(".", "").isdigit() for text in rows)
+    indent = 72 * text_width(rows) + 6 if named else 0.0
+    width += indent / 72
     lines = textwrap.wrap(caption, max(24, int(width * 17)))
     heading = "\n".join(textwrap.wrap(title, max(20, int(width * 11))))
-    ax.set_title(heading, loc="left", fontsize=10, fontweight="bold", pad=7 + 9.5 * len(lines), parse_math=False)
+    said = ax.set_title(heading, loc="left", fontsize=11, fontweight="bold", pad=7 + 9.5 * len(lines), parse_math=False)
+    shift = matplotlib("matplotlib.transforms").ScaledTranslation(-indent / 72, 0, ax.figure.dpi_scale_trans)
+    said.set_transform(said.get_transform() + shift)
     ax.annotate(
         "\n".join(lines),
         (0, 1),
-        (0, 4),
+        (-indent, 4),
         xycoords="axes fraction",
         textcoords="offset points",
         ha="left",

@@ -17,11 +17,12 @@ SHOWS = ("both", "cdf", "pmf")
 
 
 def convergence(
-    con: Any, ax: Any = None, *, methods: Sequence[str] | None = None, show: str = "both", return_data: bool = False
+    con: Any, ax: Any = None, *, methods: Sequence[str] | None = None, show: str = "cdf", return_data: bool = False
 ) -> Any:
     """Distribution of convergence@n over the replicates: steps for the share settled by n, bars for that settled at n.
 
-    **con**: a `Convergence`. **show**: "both", "cdf" or "pmf". The frame has columns method, n, pmf, cdf.
+    **con**: a `Convergence`. **show**: "cdf" (steps), "pmf" (bars) or "both". The frame has columns method, n, pmf,
+    cdf.
     """
     import pandas as pd
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.results.plots.canvas import SMALL, TINY, labels_of, make_axes, name_style, text_width
+from jaxrank.results.plots.canvas import SMALL, TINY, labels_of, make_axes, matplotlib, name_style, text_width
 
 ANNOTATED = 16
 """Matrices with at most this many columns have their numbers written in the cells."""
@@ -24,9 +24,12 @@ def heatmap(
     unit: str,
     text: Callable[[float], str] | None = None,
     cell: float | None = None,
+    power: float = 1.0,
+    plain: np.ndarray | None = None,
 ) -> tuple[Any, float]:
     """Draw ``values`` (rows, columns), NaN empty, with a colour bar labelled ``unit``; numbers by ``text`` where they
-    fit. Returns the Axes and the width of the data's area in inches."""
+    fit. **power**: below 1 small values get more of the colours. **plain**: cells (rows, columns) that are grey, their
+    numbers written. Returns the Axes and the width of the data's area in inches."""
     n_rows, n_columns = values.shape
     tall, wide = labels_of(rows), labels_of(columns)
     written = text is not None and n_columns <= ANNOTATED
@@ -38,17 +41,20 @@ def heatmap(
     upright = max(map(len, wide), default=0) <= 2
     below = 0.2 if upright else text_width(wide, size)
     ax = make_axes(ax, across + text_width(tall, size) + 1.2, cell * n_rows + below + 1.2)
-    image = ax.imshow(
-        np.ma.masked_invalid(values), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto", interpolation="none"
-    )
-    ax.set_facecolor("#E8E8E8")
+    norm = matplotlib("matplotlib.colors").PowerNorm(power, *limits)
+    coloured = values if plain is None else np.where(plain, np.nan, values)
+    image = ax.imshow(np.ma.masked_invalid(coloured), cmap=colours, norm=norm, aspect="auto", interpolation="none")
+    ax.set_facecolor("#E8E8E8" if plain is None else "none")
+    if plain is not None:
+        grey = np.ma.masked_array(np.full(values.shape, 0.2), ~plain)
+        ax.imshow(grey, cmap="Greys", vmin=0, vmax=1, aspect="auto", interpolation="none")
     ax.set_xticks(np.arange(n_columns), wide, rotation=0 if upright else 90, **name_style(size))
     ax.set_yticks(np.arange(n_rows), tall, **name_style(size))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     colour_bar(ax, image, unit, cell * n_rows)
     if written and text is not None:
-        _write(ax, image, values, text)
+        _write(ax, image, values, text, np.zeros(values.shape, bool) if plain is None else plain)
     return ax, across
 
 
@@ -63,8 +69,9 @@ def colour_bar(ax: Any, image: Any, unit: str, height: float) -> None:
     bar.outline.set_visible(False)
 
 
-def _write(ax: Any, image: Any, values: np.ndarray, text: Callable[[float], str]) -> None:
+def _write(ax: Any, image: Any, values: np.ndarray, text: Callable[[float], str], plain: np.ndarray) -> None:
     shade = image.cmap(image.norm(np.nan_to_num(values)))[..., :3] @ np.array([0.299, 0.587, 0.114])
+    shade = np.where(plain, 1.0, shade)
     for i, j in np.ndindex(values.shape):
         if np.isfinite(values[i, j]) and (words := text(float(values[i, j]))):
             ink = "white" if shade[i, j] < 0.5 else "black"

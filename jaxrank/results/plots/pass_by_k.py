@@ -24,7 +24,6 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
-from jaxrank.results.plots.tau_by_n import whole_numbers
 from jaxrank.results.plots.views import size_of
 
 _POINTS = 12
@@ -86,9 +85,14 @@ def pass_curves(
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("tries, k", fontsize=SMALL)
     ax.set_ylabel("Pass@k (solid), Pass^k (dashed)", fontsize=SMALL)
-    whole_numbers(ax)
+    ax.set_xscale("log")
+    marks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= most]
+    ax.set_xticks(marks, [str(k) for k in marks], minor=False)
+    ax.set_xticks([], minor=True)
     legend(ax)
-    note = f"{size_of(part)}; bands: {percent(level)}, {BY_QUESTION}, of each k for itself"
+    fewer = models is None and len(data.models) > len(chosen)
+    of = f"the best {len(chosen)} of {data.size}" if fewer else size_of(part)
+    note = f"{of}; bands: {percent(level)}, {BY_QUESTION}, of each k for itself"
     write_caption(ax, "Succeeds once in k tries, and in all of k", note)
     return result_of(ax, frame, return_data)
 

@@ -35,7 +35,17 @@ def rank_distribution(source: Any, ax: Any = None, *, top: int | None = None, re
     text = lambda p: "" if p < 0.005 else "1" if p > 0.995 else f"{p:.2f}".removeprefix("0")
     shown = np.where(shares > 0, shares, np.nan)
     unit = "probability of the rank" if isinstance(source, Posterior) else "share of replicates with the rank"
-    ax, width = heatmap(ax, shown, names, ranks, colours=SEQUENTIAL, limits=(0, 1), unit=unit, text=text)
+    ax, width = heatmap(
+        ax,
+        shown,
+        names,
+        ranks,
+        colours=SEQUENTIAL,
+        limits=(0, float(shares.max())),
+        unit=unit,
+        text=text,
+        power=0.5,
+    )
     ax.set_facecolor("white")
     if used > 30:
         marked = np.arange(4, used, 5)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.models.options import check_count, check_flag
+from jaxrank.numerics.interval import percent
 from jaxrank.results.plots.canvas import (
     PALETTE,
     SMALL,
@@ -26,6 +27,7 @@ def leaderboard(
     source: Any, ax: Any = None, *, level: float = 0.95, top: int | None = None, return_data: bool = False
 ) -> Any:
     """Scores with intervals, best model first, and at the right the rank, or its interval where there are replicates.
+    Shaded: the models that are not separated from the first (`jaxrank.tiers`), where others are.
 
     **source**: a `Result`, `Replicates`, `Summary` or `Posterior`. **level**: of the intervals. **top**: draw only the
     best ones. Returns the Axes, with ``return_data`` also the frame (rank, model, score, lower, upper, rank_lower,
@@ -39,6 +41,9 @@ def leaderboard(
     names = list(frame["model"])
     ax = make_axes(ax, 5.2 + text_width(names), rows_height(len(names)))
     rows = np.arange(len(names))
+    shaded = min(view.first, len(frame)) if view.first < len(view.frame) else 0
+    if shaded:
+        ax.axhspan(-0.5, shaded - 0.5, color=PALETTE[0], alpha=0.08, linewidth=0)
     if "lower" in frame:
         ax.hlines(rows, frame["lower"], frame["upper"], color=PALETTE[0], alpha=0.45, linewidth=3)
     ax.plot(frame[view.column], rows, "o", color=PALETTE[0], markersize=4)
@@ -49,8 +54,9 @@ def leaderboard(
     side.set_yticks(rows, _ranks(frame), **{**name_style(), "fontfamily": None})
     side.tick_params(length=0)
     side.spines[:].set_visible(False)
-    title = f"Leaderboard by {view.method}" + (f", best {len(frame)}" if len(frame) < len(view.frame) else "")
-    write_caption(ax, title, view.caption)
+    title = f"Leaderboard by {view.spoken}" + (f", best {len(frame)}" if len(frame) < len(view.frame) else "")
+    apart = f"; shaded: not separated from the first at {percent(level)}" if shaded else ""
+    write_caption(ax, title, f"{view.caption}{apart}")
     return result_of(ax, frame, return_data)
 
 

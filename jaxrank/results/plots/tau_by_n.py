@@ -12,8 +12,8 @@ from jaxrank.results.convergence import Convergence
 from jaxrank.results.plots.canvas import (
     SMALL,
     bare,
+    label_ends,
     layered,
-    legend,
     make_axes,
     result_of,
     text_width,
@@ -22,6 +22,8 @@ from jaxrank.results.plots.canvas import (
 from jaxrank.results.plots.views import check_source, size_of
 from jaxrank.results.returned import named
 
+BANDED = 2
+"""Curves that can have bands without hiding each other."""
 REFERENCES = {"gold": "Bayes@N on all trials", "self": "each method on all trials", "given": "the given scores"}
 
 
@@ -30,8 +32,8 @@ def tau_curve(
 ) -> Any:
     """Kendall's tau-b of the ranking after n trials with the reference: mean, and a band of the replicates.
 
-    **con**: a `Convergence` with tau. **level**: share of the replicates in the band. The frame has columns method, n,
-    tau, lower, upper.
+    **con**: a `Convergence` with tau. **level**: share of the replicates in the band, drawn for two methods at most.
+    The frame has columns method, n, tau, lower, upper.
     """
     import pandas as pd
 
@@ -45,17 +47,22 @@ def tau_curve(
         parts.append(pd.DataFrame(columns))
     frame = pd.concat(parts, ignore_index=True)
     ax = make_axes(ax, 5.6 + text_width(chosen) + 0.5, 3.6)
+    last = []
     for k, name in enumerate(chosen):
         rows = frame[frame["method"] == name]
         style = layered(k, len(rows))
-        ax.fill_between(rows["n"], rows["lower"], rows["upper"], color=style["color"], alpha=0.15, linewidth=0)
-        ax.plot(rows["n"], rows["tau"], label=name, **style)
+        if len(chosen) <= BANDED:
+            ax.fill_between(rows["n"], rows["lower"], rows["upper"], color=style["color"], alpha=0.15, linewidth=0)
+        ax.plot(rows["n"], rows["tau"], **style)
+        last.append((name, con.grid[-1], con.tau(name)[-1], style["color"]))
     bare(ax, "both")
     ax.set_xlabel("trials of each question", fontsize=SMALL)
     ax.set_ylabel("tau-b with the reference", fontsize=SMALL)
     whole_numbers(ax)
-    legend(ax)
-    note = f"{size_of(con)}; reference: {REFERENCES[con.reference]}; bands: central {percent(level)} of the replicates"
+    label_ends(ax, *zip(*last, strict=True), height=2.6)
+    note = f"{size_of(con)}; lines: means; reference: {REFERENCES[con.reference]}"
+    if len(chosen) <= BANDED:
+        note += f"; bands: central {percent(level)} of the replicates"
     write_caption(ax, "Agreement with the reference ranking", note)
     return result_of(ax, frame, return_data)
 

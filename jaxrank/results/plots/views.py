@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from jaxrank.data.kind import Data
-from jaxrank.errors import OptionError
+from jaxrank.errors import JaxrankError, OptionError
 from jaxrank.numerics.interval import check_level
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
 from jaxrank.results.returned import RankedModels
 from jaxrank.results.study import Study
+from jaxrank.results.tiers import tiers
 
 
 @dataclass(frozen=True)
@@ -21,22 +24,31 @@ class View:
     """A ranking to draw.
 
     **frame**: best model first: rank, model, score, and where they exist lower, upper, rank_lower, rank_upper.
-    **column**: of the scores in the frame. **method**: what ranked. **size**: how much data. **interval**,
-    **rank_interval**: which intervals, in words; empty without.
+    **column**: of the scores in the frame. **method**: what ranked, and **score** what people call its number.
+    **size**: how much data. **interval**, **rank_interval**: which intervals, in words; empty without. **first**: how
+    many are not separated from the first one, with it; 0 where the method has no errors.
     """
 
     frame: Any
     column: str
     method: str
+    score: str
     size: str
     interval: str
     rank_interval: str
+    first: int
+
+    @property
+    def spoken(self) -> str:
+        """The name of the score without its identifier, or the identifier."""
+        name = self.score.partition(" (")[0]
+        return self.method if name == "score" else name
 
     @property
     def label(self) -> str:
         """What the axis of the scores says."""
         turned = self.column != "score"
-        return f"{self.column.replace('_', ' ')} (lower is better)" if turned else f"score ({self.method})"
+        return f"{self.column.replace('_', ' ')} (lower is better)" if turned else self.score
 
     @property
     def caption(self) -> str:
@@ -56,7 +68,30 @@ def view_of(source: Any, level: float = 0.95) -> View:
     interval = source.interval(level).words if "lower" in frame else ""
     ranks: Any = source
     rank_interval = ranks.rank_intervals(level).words if "rank_lower" in frame else ""
-    return View(frame, source.column, ranks.method, size_of(source), interval, rank_interval)
+    try:
+        first = int((tiers(ranks, level).tiers == 1).sum())
+    except JaxrankError:  # the method has no errors, or no model has a score
+        first = 0
+    method = ranks.method
+    return View(frame, source.column, method, score_name(ranks), size_of(source), interval, rank_interval, first)
+
+
+def score_name(source: Any) -> str:
+    """What people call the score of a ranking, with its identifier where that is another word."""
+    result, method = getattr(source, "estimate", source), source.method
+    if not isinstance(result, Result):
+        return f"score ({method})"
+    data: Any = result.data
+    trials = np.unique(data.trials) if data.questions else np.zeros(0)
+    k = getattr(result.ranker, "k", None)
+    said = {
+        "avg": "accuracy" if data.kind == "binary" else "mean score",
+        "bayes": f"Bayes@{int(trials[0])}" if len(trials) == 1 else "Bayes@N",
+        "pass_at_k": f"Pass@{k}",
+        "pass_hat_k": f"Pass^{k}",
+        "elo": "Elo rating",
+    }
+    return f"{said[method]} ({method})" if method in said else f"score ({method})"
 
 
 def check_source(plot: str, source: Any, *classes: type) -> None:

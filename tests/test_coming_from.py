@@ -1,0 +1,61 @@
+"""docs/coming_from.md: the other library's call and ours on the same data, where the other one is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jaxrank as jr
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the others, which are not ours to mend
+WINS = np.array([[0, 7, 4, 5], [3, 0, 6, 2], [2, 5, 0, 6], [4, 3, 2, 0]])
+BATTLES = jr.Comparisons.from_matrix(WINS, models=["ada", "bob", "cyd", "dee"])
+PAIRS = [(int(i), int(j)) for i, j in np.argwhere(WINS) for _ in range(WINS[i, j])]
+
+
+def test_choix() -> None:
+    choix = pytest.importorskip("choix")
+    ours = jr.fit(BATTLES, "bradley_terry", dtype="float64").scores
+    np.testing.assert_allclose(choix.ilsr_pairwise(4, PAIRS), ours, atol=1e-6)
+    np.testing.assert_allclose(choix.mm_pairwise(4, PAIRS, tol=1e-12), ours, atol=1e-6)
+    np.testing.assert_allclose(choix.ilsr_pairwise_dense(WINS), ours, atol=1e-6)
+    orders = [[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1], [3, 1], [0, 3, 2, 1], [2, 3, 0]]
+    lists = jr.Rankings([["abcd"[i] for i in order] for order in orders], models=list("abcd"))
+    ours = jr.fit(lists, "plackett_luce_rankings", dtype="float64").scores
+    np.testing.assert_allclose(choix.ilsr_rankings(4, orders), ours, atol=1e-6)
+
+
+def test_evalica() -> None:
+    evalica = pytest.importorskip("evalica")
+    rng = np.random.default_rng(0)
+    sides = np.array([rng.permutation(4)[:2] for _ in range(200)])
+    outcome = rng.choice([1.0, 0.5, 0.0], 200, p=[0.45, 0.2, 0.35])
+    words = {1.0: evalica.Winner.X, 0.0: evalica.Winner.Y, 0.5: evalica.Winner.Draw}
+    names = [f"m{i}" for i in range(4)]
+    first, second = ([names[i] for i in column] for column in sides.T)
+    winners = [words[o] for o in outcome]
+    battles = jr.Comparisons(first, second, outcome, models=names)
+    found = evalica.bradley_terry(first, second, winners, tolerance=1e-12, limit=10_000).scores
+    theirs = np.log(np.array([found[name] for name in names]))
+    ours = jr.fit(battles, "bradley_terry", ties="half", dtype="float64").scores
+    np.testing.assert_allclose(theirs - theirs.mean(), ours, atol=1e-5)
+    found = evalica.elo(first, second, winners, initial=1000, k=4).scores
+    ours = jr.fit(battles, "elo", ties="draw", initial=1000, K=4, dtype="float64").scores
+    np.testing.assert_allclose([found[name] for name in names], ours, atol=1e-8)
+
+
+def test_rliable() -> None:
+    pytest.importorskip("rliable")
+    metrics = pytest.importorskip("rliable.metrics")
+    scores = np.random.default_rng(1).random((3, 5, 8)) * 1.3  # algorithms, runs, tasks
+    ours = jr.Responses(scores.transpose(0, 2, 1))
+    calls = {
+        "avg": (metrics.aggregate_mean, {}),
+        "iqm": (metrics.aggregate_iqm, {}),
+        "median_score": (metrics.aggregate_median, {}),
+        "optimality_gap": (metrics.aggregate_optimality_gap, {"gamma": 1.0}),
+    }
+    for method, (aggregate, options) in calls.items():
+        shown = jr.fit(ours, method, dtype="float64", **options).to_frame().sort_values("model")
+        values = shown[shown.columns[2]].to_numpy()
+        np.testing.assert_allclose(values, [aggregate(x) for x in scores], atol=1e-12, err_msg=method)
