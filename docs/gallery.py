@@ -6,10 +6,6 @@ import warnings
 from pathlib import Path
 
 import matplotlib as mpl
-
-mpl.use("svg")
-mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "jaxrank"})
-
 import matplotlib.pyplot as plt
 
 import jaxrank as jr
@@ -72,6 +68,8 @@ without `ax` the figure is as wide as they need. This page is written by `docs/g
 
 
 def main() -> None:
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "jaxrank"})
     FIGURES.mkdir(parents=True, exist_ok=True)
     names: dict[str, object] = {}
     with warnings.catch_warnings():

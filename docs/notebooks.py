@@ -32,8 +32,10 @@ def main(part: str = "") -> None:
             nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(path.parent)}}).execute()
             for cell in book.cells:
                 cell.metadata = {}
-                for output in cell.get("outputs", ()):
-                    tidy(output)
+                if cell.cell_type == "code":
+                    cell.outputs = [output for output in cell.outputs if "site-packages" not in output.get("text", "")]
+                    for output in cell.outputs:
+                        tidy(output)
             book.metadata.pop("language_info", None)
             nbformat.write(book, path)
             print(f"{path.name}: {path.stat().st_size:,} bytes")
@@ -43,7 +45,7 @@ def tidy(output: nbformat.NotebookNode) -> None:
     """Without what another run would write differently: paths of the kernel, dates and identifiers of figures."""
     if output.output_type == "stream":
         output.text = re.sub(r"^/\S+ipykernel_\d+/\d+\.py:\d+: ", "", output.text, flags=re.MULTILINE)
-    if output.output_type == "display_data" or output.output_type == "execute_result":
+    if output.output_type in ("display_data", "execute_result"):
         picture = output.data.get("image/svg+xml")
         if picture:
             output.data["image/svg+xml"] = re.sub(r"<metadata>.*?</metadata>", "", picture, flags=re.DOTALL)

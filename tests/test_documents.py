@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
-import matplotlib as mpl
 import pytest
 import yaml
 
@@ -359,8 +358,7 @@ def gallery() -> ModuleType:
     spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with mpl.rc_context():
-        spec.loader.exec_module(module)
+    spec.loader.exec_module(module)
     return module
 
 

@@ -54,9 +54,7 @@ def groups(found: Found) -> Section | None:
     )
     import pandas as pd
 
-    return Section(
-        f"By {one}", [Items(told), Table(pd.DataFrame(table)), Text(words)]
-    )
+    return Section(f"By {one}", [Items(told), Table(pd.DataFrame(table)), Text(words)])
 
 
 def _scores(ranked: Any, level: float) -> list[str | None]:

@@ -15,9 +15,7 @@ from jaxrank.errors import OptionError
 
 Page = Annotated[
     Path,
-    typer.Option(
-        "--output", "-o", metavar="PAGE", help="The page to write: .html, .pdf, or .md and a folder."
-    ),
+    typer.Option("--output", "-o", metavar="PAGE", help="The page to write: .html, .pdf, or .md and a folder."),
 ]
 Compared = Annotated[str | None, typer.Option("--methods", metavar="A,B,...", help="Methods whose agreement is shown.")]
 AllMethods = Annotated[bool, typer.Option("--all-methods", help="Compare all methods of the catalogue (minutes).")]

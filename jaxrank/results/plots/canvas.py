@@ -115,7 +115,7 @@ def colour(number: int) -> str:
 
 def shade(number: int, of: int) -> Any:
     """The colour of one of several steps in an order, from dark blue to ochre: told apart with any colour vision."""
-    return matplotlib().colormaps["cividis"](0.85 * number / max(of - 1, 1))
+    return matplotlib().colormaps["cividis"](0.75 * number / max(of - 1, 1))
 
 
 def line_style(number: int) -> dict[str, Any]:

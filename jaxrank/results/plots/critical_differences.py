@@ -100,13 +100,15 @@ def _diagram(ax: Any, names: list[str], ranks: np.ndarray, lanes: list[tuple[int
         end = low - 0.02 * span if first else high + 0.02 * span
         ax.plot([rank, rank, end], [0, y, y], color=MUTED, linewidth=0.8, solid_joinstyle="miter", zorder=1)
         side = {"ha": "right" if first else "left", "va": "center"}
-        ax.text(end, y, f" {rank:.2f} ", fontsize=SMALL, color=MUTED, **side)
+        near = {"xytext": (-3 if first else 3, 0), "textcoords": "offset points", "annotation_clip": False}
+        ax.annotate(f"{rank:.2f}", (end, y), fontsize=SMALL, color=MUTED, **near, **side)
         offset = (-72 if first else 72) * room
         style = {**side, **name_style(), "textcoords": "offset points", "annotation_clip": False}
         ax.annotate(name, (end, y), (offset, 0), **style)
     if np.isfinite(distance):
         ax.plot([low, low + distance], [-top, -top], color="#404040", linewidth=1.5, marker="|", clip_on=False)
-        ax.text(low + distance, -top, "  critical difference", fontsize=SMALL, va="center", clip_on=False)
+        beside = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "annotation_clip": False}
+        ax.annotate("critical difference", (low + distance, -top), fontsize=SMALL, **beside)
     return ax
 
 
