@@ -1,4 +1,4 @@
-"""Draw demo_ranking.svg, the best twenty of what ``jaxrank demo`` prints: python docs/figures/demo_ranking.py"""
+"""Draw demo_ranking.svg, the best thirty of what ``jaxrank demo`` prints: python docs/figures/demo_ranking.py"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ mpl.rcParams.update({"svg.hashsalt": "jaxrank", "svg.fonttype": "none", "savefig
 
 def main() -> None:
     fit = jr.fit(jr.datasets.load("misguided_attention"), dtype="float64")
-    fit.plot(top=20).figure.savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None})
+    fit.plot(top=30).figure.savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None})
 
 
 if __name__ == "__main__":

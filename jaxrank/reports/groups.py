@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def groups(found: Found) -> Section | None:
     return Section(f"By {one}", [Items(told), Table(pd.DataFrame(table)), Text(words)])
 
 
-def _scores(ranked: Any, level: float) -> list[str | None]:
+def _scores(ranked: Any, level: float) -> Sequence[str | None]:
     """Every score as text, with half the width of its interval where there is one."""
     points = as_shown(ranked, ranked.scores)
     if not ranked.has_interval:

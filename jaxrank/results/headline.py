@@ -14,14 +14,14 @@ from jaxrank.numerics.interval import Interval, percent
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.returned import as_shown, ends_shown
 from jaxrank.results.tables import visible
-from jaxrank.results.tiers import tiers
+from jaxrank.results.tiers import separated
 
 MOST = 6  # names in a sentence
 
 
 def headline(ranked: Any, level: float = 0.95) -> str:
     """Who is first in a `Result`, `Replicates` or a `Posterior`, with its score, and which models are not separated
-    from it (`tiers`, at ``level``); only the first where the method has no errors. Empty where nobody has a rank."""
+    from it (`separated`, at ``level``); only the first where the method has no errors. Empty where nobody is ranked."""
     names, ranks, order = ranked.models, np.asarray(ranked.ranks), ranked.order
     first = [i for i in order if ranks[i] == 1]
     if not first:
@@ -35,10 +35,10 @@ def headline(ranked: Any, level: float = 0.95) -> str:
         if (p_best := getattr(ranked, "p_best", None)) is not None:
             said += f", in {p_best[first[0]]:.0%} of the replicates"
     try:
-        top = tiers(ranked, level).groups[0]
+        apart = np.asarray(separated(ranked, level)[first]).all(axis=0).tolist()
     except JaxrankError:
         return f"{said}."
-    near = [name for name in top if name not in {names[i] for i in first}]
+    near = [names[i] for i in order if i not in first and not apart[i]]  # a tier may leave out some of these
     other = len(names) - len(near) - len(first)
     if not near and not other:
         return f"{said}."

@@ -7,6 +7,7 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.results.headline import headline
+from jaxrank.results.tiers import separated, tiers
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
 TABLE = jr.Responses([[1] * 40, [1] * 36 + [0] * 4, [0] * 40], models=["ada", "bob", "cyd"])
@@ -17,6 +18,17 @@ def test_first_near_and_apart() -> None:
     assert said.startswith("ada is first by avg with 1.000 (95 % interval 0.9")
     assert said.endswith("; bob is not separated from it at 95 %, the other one is.")
     assert headline(jr.bootstrap(TABLE, n_replicates=50)).split(", in ")[1].endswith(said.split("; ")[1])
+
+
+def test_all_that_are_not_separated_are_named() -> None:
+    """A tier ends at the first model that is separated from its leader; one below it that varies more may not be."""
+    varied = np.tile([1.0, 1, 1, 0, 0], 8)[None] - 0.05
+    R = np.concatenate([np.full((1, 40), 0.65), np.full((1, 40), 0.6), varied])
+    R += np.random.default_rng(0).normal(0, 0.01, R.shape)
+    fit = jr.fit(jr.Responses(R, models=["ada", "bob", "cyd"]), "avg")
+    assert separated(fit)[0].tolist() == [False, True, False]
+    assert tiers(fit).groups == [("ada",), ("bob", "cyd")]
+    assert headline(fit).endswith("; cyd is not separated from it at 95 %, the other one is.")
 
 
 def test_all_apart_all_tied_and_no_error() -> None:

@@ -27,7 +27,7 @@ def leaderboard(
     source: Any, ax: Any = None, *, level: float = 0.95, top: int | None = None, return_data: bool = False
 ) -> Any:
     """Scores with intervals, best model first, and at the right the rank, or its interval where there are replicates.
-    Shaded: the models that are not separated from the first (`jaxrank.tiers`), where others are.
+    Shaded: the models that are not separated from the first where others are.
 
     **source**: a `Result`, `Replicates`, `Summary` or `Posterior`. **level**: of the intervals. **top**: draw only the
     best ones. Returns the Axes, with ``return_data`` also the frame (rank, model, score, lower, upper, rank_lower,
@@ -41,9 +41,9 @@ def leaderboard(
     names = list(frame["model"])
     ax = make_axes(ax, 5.2 + text_width(names), rows_height(len(names)))
     rows = np.arange(len(names))
-    shaded = min(view.first, len(frame)) if view.first < len(view.frame) else 0
-    if shaded:
-        ax.axhspan(-0.5, shaded - 0.5, color=PALETTE[0], alpha=0.08, linewidth=0)
+    shaded = view.near.any() and not view.near.all()
+    for row in np.flatnonzero(view.near[: len(frame)] & shaded):
+        ax.axhspan(row - 0.5, row + 0.5, color=PALETTE[0], alpha=0.08, linewidth=0)
     if "lower" in frame:
         ax.hlines(rows, frame["lower"], frame["upper"], color=PALETTE[0], alpha=0.45, linewidth=3)
     ax.plot(frame[view.column], rows, "o", color=PALETTE[0], markersize=4)

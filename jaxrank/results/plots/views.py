@@ -16,7 +16,7 @@ from jaxrank.results.fit import Result
 from jaxrank.results.posterior import Posterior
 from jaxrank.results.returned import RankedModels
 from jaxrank.results.study import Study
-from jaxrank.results.tiers import tiers
+from jaxrank.results.tiers import separated
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class View:
 
     **frame**: best model first: rank, model, score, and where they exist lower, upper, rank_lower, rank_upper.
     **column**: of the scores in the frame. **method**: what ranked, and **score** what people call its number.
-    **size**: how much data. **interval**, **rank_interval**: which intervals, in words; empty without. **first**: how
-    many are not separated from the first one, with it; 0 where the method has no errors.
+    **size**: how much data. **interval**, **rank_interval**: which intervals, in words; empty without. **near**: which
+    rows of the frame are not separated from the first, with it; none where the method has no errors.
     """
 
     frame: Any
@@ -36,7 +36,7 @@ class View:
     size: str
     interval: str
     rank_interval: str
-    first: int
+    near: np.ndarray
 
     @property
     def spoken(self) -> str:
@@ -69,11 +69,11 @@ def view_of(source: Any, level: float = 0.95) -> View:
     ranks: Any = source
     rank_interval = ranks.rank_intervals(level).words if "rank_lower" in frame else ""
     try:
-        first = int((tiers(ranks, level).tiers == 1).sum())
+        near = ~separated(ranks, level)[source.order[0]][source.order]
     except JaxrankError:  # the method has no errors, or no model has a score
-        first = 0
+        near = np.zeros(len(frame), bool)
     method = ranks.method
-    return View(frame, source.column, method, score_name(ranks), size_of(source), interval, rank_interval, first)
+    return View(frame, source.column, method, score_name(ranks), size_of(source), interval, rank_interval, near)
 
 
 def score_name(source: Any) -> str:
