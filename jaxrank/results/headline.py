@@ -35,7 +35,7 @@ def headline(ranked: Any, level: float = 0.95) -> str:
         if (p_best := getattr(ranked, "p_best", None)) is not None:
             said += f", in {p_best[first[0]]:.0%} of the replicates"
     try:
-        apart = np.asarray(separated(ranked, level)[first]).all(axis=0).tolist()
+        apart: Any = separated(ranked, level)[first].all(axis=0)
     except JaxrankError:
         return f"{said}."
     near = [names[i] for i in order if i not in first and not apart[i]]  # a tier may leave out some of these
