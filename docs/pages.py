@@ -64,8 +64,10 @@ def _objects(text: str) -> list[tuple[str, str, str]]:
         special = "".join(line for line in options.splitlines(keepends=True) if "special" in line)
         for member in members:
             held = getattr(module, member)
+            if inspect.ismodule(held) and f"automodule:: {name}.{member}\n" in API.read_text(encoding="utf-8"):
+                continue  # it has a place of its own
             if inspect.ismodule(held):
-                found.append(("module", f"{name}.{member}", "   :members:\n   :imported-members:\n"))
+                found.append(("module", f"{name}.{member}", "   :members:\n"))
             elif isinstance(held, type) and issubclass(held, Exception):
                 found.append(("exception", f"{name}.{member}", ""))
             elif isinstance(held, type):
