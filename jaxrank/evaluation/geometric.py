@@ -149,7 +149,7 @@ def _geometric(
         bounds = (0.0, 1.0) if min(a, b) >= 0 else (0.0, np.inf)
         method = method_of(method, point)
         is_exact(method, 2, 0, "questions")
-        if method == "questions" and min(a, b) >= 0:
+        if isinstance(method, str) and method == "questions" and min(a, b) >= 0:
             return by_question(cells, values, point, mean, sd, level, bounds)
         normal = interval_estimate(cells, point, mean, sd, level, bounds)
         if method == "normal":

@@ -59,7 +59,7 @@ def max_at_k(
         values, point, mean, sd = _moments(cells.stat, cells.prior, rewards, tries)
         method = method_of(method, point)
         is_exact(method, 2, 0, "questions")
-        if method == "questions":
+        if isinstance(method, str) and method == "questions":
             ends = float(np.min(rewards)), float(np.max(rewards))
             return by_question(cells, values, point, mean, sd, level, ends)
         return interval_estimate(cells, point, mean, sd, level, (jnp.min(rewards), jnp.max(rewards)))

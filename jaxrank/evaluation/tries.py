@@ -160,7 +160,7 @@ def _tries(
         cells = read_tries(R, R0, strength, int(credits.k), extrapolate)
         values, point, mean, sd = _credit_moments(cells.stat, cells.prior, credits, polynomial_of(credits))
         method = method_of(method, point)
-        if method == "questions":
+        if isinstance(method, str) and method == "questions":
             is_exact(method, n_draws, seed, "questions")
             return by_question(cells, values, point, mean, sd, level, (0.0, credits.top))
         normal = interval_estimate(cells, point, mean, sd, level, (0.0, credits.top))
@@ -182,7 +182,7 @@ def _credit_moments(
 def method_of(method: str | None, point: Any) -> str:
     """The way of making the interval: by default from the spread over questions, inside ``jit`` and ``vmap`` normal."""
     traced = isinstance(point, Tracer)
-    if method == "questions" and traced:
+    if isinstance(method, str) and method == "questions" and traced:
         raise OptionError('method="questions" reads numbers; inside jit and vmap use method="normal"')
     return ("normal" if traced else "questions") if method is None else method
 
