@@ -76,9 +76,8 @@ def devices_of_task(environment: Mapping[str, str]) -> tuple[list[int] | None, s
     if n_tasks == 1 or (on_node.isdigit() and n_seen < int(on_node)):
         return list(range(n_seen)), ""
     if n_tasks > n_seen:
-        return [
-            place % n_seen
-        ], f"{n_tasks} tasks on this node share {n_seen} GPUs; start one task for each GPU, or one"
+        note = f"{n_tasks} tasks on this node share {n_seen} GPUs; start one task for each GPU, or one"
+        return [place % n_seen], note
     each = n_seen // n_tasks
     idle = n_seen - each * n_tasks
     note = f"{idle} of {n_seen} GPUs of this node stay idle, since {n_tasks} tasks cannot divide them" if idle else ""

@@ -190,15 +190,11 @@ def _in_order(
 
     def job(start: int, stop: int) -> dict[str, np.ndarray]:
         with jax.enable_x64(x64):
-            if claims is not None and not (claims.is_open((start, stop)) and claims.take((start, stop))):
-                return {}
             stored = checkpoint.load(start, stop, _shapes(work, stop - start)) if checkpoint else None
             if stored is None and is_stopped():
                 kept = f"; what is finished lies in {checkpoint.store}, and the same call goes on" if checkpoint else ""
                 raise StoppedError(f"the study was asked to stop{kept}")
             if stored is not None:
-                if claims is not None:
-                    claims.release((start, stop))
                 return stored
             if isinstance(work, Replication) and work.ranker.host:
                 arrays = _run_on_host(work, start, stop, size)
@@ -207,13 +203,20 @@ def _in_order(
             batch = work.reduce(arrays)
         if checkpoint:
             checkpoint.save(start, stop, batch)
-        if claims is not None:
-            claims.release((start, stop))
+        return batch
+
+    def claimed(start: int, stop: int) -> dict[str, np.ndarray]:
+        if claims is None:
+            return job(start, stop)
+        if not (claims.is_open((start, stop)) and claims.take((start, stop))):
+            return {}
+        batch = job(start, stop)
+        claims.release((start, stop))
         return batch
 
     n_workers = _workers(work)
     if n_workers == 1:
-        yield from (job(*b) for b in bounds)
+        yield from (claimed(*b) for b in bounds)
         return
     with ThreadPoolExecutor(n_workers) as pool:
         waiting: list[Future] = []
@@ -222,7 +225,7 @@ def _in_order(
             while True:
                 with contextlib.suppress(StopIteration):
                     while len(waiting) < 2 * n_workers:
-                        waiting.append(pool.submit(job, *next(todo)))
+                        waiting.append(pool.submit(claimed, *next(todo)))
                 if not waiting:
                     return
                 yield waiting.pop(0).result()
