@@ -110,6 +110,7 @@ def _ranks(data: jr.Responses, name: str, **options: Any) -> list[int] | None:
             return None
 
 
+TRIES = {"maj_at_k": {"k": 2}}  # by default three tries, and the binary table has two trials
 ABSOLUTE = {"optimality_gap": "gamma", "performance_profile": "tau", "improvability": "high"}
 BINARY_TABLE = (np.random.default_rng(5).random((4, 5, 2)) < np.linspace(0.7, 0.3, 4)[:, None, None]).astype(int)
 CHECKED = {"real": _real(), "binary": BINARY_TABLE}
@@ -122,7 +123,7 @@ QUICK = {"avg", "mean_rank", "mean_win_rate", "trimmed_mean", "normalized_mean",
 def test_weights_scales_and_directions(name, record_property):
     """Weights are repetitions; a x + b changes no rank of real scores; a direction turned twice changes nothing."""
     made = 0
-    base = {ABSOLUTE[name]: 0.7} if name in ABSOLUTE else {}
+    base = {ABSOLUTE[name]: 0.7} if name in ABSOLUTE else TRIES.get(name, {})
     for R in CHECKED.values():
         times = np.array([1, 2, 3, 1, 2])
         weighted = _ranks(jr.Responses(R, weights=times), name, **base)
