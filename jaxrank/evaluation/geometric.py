@@ -24,13 +24,13 @@ from jaxrank.evaluation.estimates import (
     over_questions,
     shaped,
 )
-from jaxrank.evaluation.metrics import is_exact
 from jaxrank.evaluation.tries import method_of, read_tries, spectrum_weights, whole
 from jaxrank.models.options import check_number
 from jaxrank.models.tries import cell_values
+from jaxrank.numerics import geometric
 from jaxrank.numerics.beta_moments import Polynomial, cross_moment, cross_weights
 from jaxrank.numerics.credits import AllSuccesses, AnySuccess, Credits, Thresholds, moments, polynomial_of, upper_half
-from jaxrank.numerics.geometric import delta_variance, product, slopes
+from jaxrank.numerics.geometric import delta_variance, product
 from jaxrank.numerics.precision import precision
 
 
@@ -134,7 +134,7 @@ def _geometric(
     check_number("unanimous_power", b)
     if float(a) == 0 and float(b) == 0:
         raise OptionError("both powers are 0, so that every model scores 1; give one that is not")
-    if method == "exact":
+    if isinstance(method, str) and method == "exact":
         raise OptionError('the posterior of a geometric mean is known by the delta rule only; use method="normal"')
     with precision(dtype):
         cells = read_tries(R, R0, strength, int(first.k), extrapolate)
@@ -148,8 +148,7 @@ def _geometric(
             _check_bases(cells, point)
         bounds = (0.0, 1.0) if min(a, b) >= 0 else (0.0, np.inf)
         method = method_of(method, point)
-        is_exact(method, 2, 0, "questions")
-        if isinstance(method, str) and method == "questions" and min(a, b) >= 0:
+        if method == "questions" and min(a, b) >= 0:
             return by_question(cells, values, point, mean, sd, level, bounds)
         normal = interval_estimate(cells, point, mean, sd, level, bounds)
         if method == "normal":
@@ -192,10 +191,8 @@ def _moments(
         return values, stat.mean_over_questions(values), *over_questions(observed, mean, variance)
     means = [stat.mean_over_questions(v) for v in recorded]
     point = product(means[0], means[1], a, b)
-    steep = [jnp.where(jnp.isfinite(s), s, 0) for s in slopes(means[0], means[1], a, b)]
-    moved = sum(s[:, None] * (v - m[:, None]) for s, v, m in zip(steep, recorded, means, strict=True))
     total = jnp.sum(observed, axis=-1)
     mean_p, mean_u = (jnp.sum(observed * x, axis=-1) / total for x in (p, u))
     spreads = [jnp.sum(observed * x, axis=-1) / total**2 for x in (vp, vu, covariance)]
     variance = delta_variance(mean_p, mean_u, a, b, (spreads[0], spreads[1]), spreads[2])
-    return point[:, None] + moved, point, product(mean_p, mean_u, a, b), jnp.sqrt(variance)
+    return geometric.by_question(recorded, means, a, b), point, product(mean_p, mean_u, a, b), jnp.sqrt(variance)

@@ -159,12 +159,11 @@ def _tries(
     with precision(dtype):
         cells = read_tries(R, R0, strength, int(credits.k), extrapolate)
         values, point, mean, sd = _credit_moments(cells.stat, cells.prior, credits, polynomial_of(credits))
-        method = method_of(method, point)
-        if isinstance(method, str) and method == "questions":
-            is_exact(method, n_draws, seed, "questions")
+        method = method_of(method, point, n_draws, seed)
+        if method == "questions":
             return by_question(cells, values, point, mean, sd, level, (0.0, credits.top))
         normal = interval_estimate(cells, point, mean, sd, level, (0.0, credits.top))
-        if is_exact(method, n_draws, seed, "questions"):
+        if method == "exact":
             return exact.beta_interval(cells, normal, credits.curve, level, n_draws, seed)
         return normal
 
@@ -179,12 +178,16 @@ def _credit_moments(
     return values, stat.mean_over_questions(values), *over_questions(stat.observed, *found)
 
 
-def method_of(method: str | None, point: Any) -> str:
-    """The way of making the interval: by default from the spread over questions, inside ``jit`` and ``vmap`` normal."""
+def method_of(method: str | None, point: Any, n_draws: int = 2, seed: int = 0) -> str:
+    """The way of making the interval: by default from the spread over questions, inside ``jit`` and ``vmap`` normal;
+    `OptionError` for one that there is not, or draws that cannot be."""
     traced = isinstance(point, Tracer)
-    if isinstance(method, str) and method == "questions" and traced:
+    if method is None:
+        method = "normal" if traced else "questions"
+    is_exact(method, n_draws, seed, "questions")
+    if method == "questions" and traced:
         raise OptionError('method="questions" reads numbers; inside jit and vmap use method="normal"')
-    return ("normal" if traced else "questions") if method is None else method
+    return method
 
 
 def read_tries(

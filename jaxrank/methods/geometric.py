@@ -12,11 +12,11 @@ from jaxtyping import Array, Float
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, exact_fit
-from jaxrank.models.options import number, shown
+from jaxrank.models.options import number
 from jaxrank.models.ranker import Bounded, Entry, MeanOfQuestions
-from jaxrank.models.tries import MeanOfTries, OfTries, cell_values, check_tries, mean_over_questions
+from jaxrank.models.tries import MeanOfTries, OfTries, cell_values, check_spectrum, check_tries, mean_over_questions
 from jaxrank.numerics.credits import AllSuccesses, AnySuccess, Credits, Excess, Thresholds
-from jaxrank.numerics.geometric import product, slopes
+from jaxrank.numerics.geometric import by_question, product
 from jaxrank.numerics.status import Status
 
 
@@ -80,10 +80,7 @@ class _OfMeans(OfTries, MeanOfQuestions, Bounded):
     def question_values(self, stat: Counts) -> Float[Array, "models questions"]:
         first, second, a, b = self.parts()
         values = [cell_values(self.k, stat, x.expected) for x in (first, second)]
-        means = [stat.mean_over_questions(v)[:, None] for v in values]
-        steep = slopes(means[0], means[1], a, b)
-        moved = sum(jnp.where(jnp.isfinite(s), s, 0) * (v - m) for s, v, m in zip(steep, values, means, strict=True))
-        return product(means[0], means[1], a, b) + moved
+        return by_question(values, [stat.mean_over_questions(v) for v in values], a, b)
 
     def bounds(self, stat: Counts) -> tuple[Any, Any]:
         return 0.0, 1.0
@@ -112,11 +109,6 @@ class GeomDsAtK(_OfMeans):
         check_tries(self.k, data)
 
 
-def _length(name: str, w: Any) -> None:
-    if float(np.sum(w)) > 1 + 1e-9:
-        raise OptionError(f"{name}={shown(np.asarray(w))} sums to {float(np.sum(w)):g}; its sum must be at most 1")
-
-
 class GeoSpectrumAtK(_OfMeans):
     """Geometric mean of the data set's Pass@k and of its threshold spectrum.
 
@@ -132,7 +124,7 @@ class GeoSpectrumAtK(_OfMeans):
 
     k: Any = number(2, 1, whole=True)
     lam: Any = number(0.5, 0, 1)
-    w: Any = number(None, 0, ndim=1, check=_length)
+    w: Any = number(None, 0, ndim=1, check=check_spectrum)
 
     def parts(self) -> tuple[Credits, Credits, Any, Any]:
         second = Excess(self.k) if self.w is None else Thresholds(self.w)

@@ -8,10 +8,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.errors import JaxrankWarning, OptionError
-from jaxrank.models.options import number, shown
+from jaxrank.errors import JaxrankWarning
+from jaxrank.models.options import number
 from jaxrank.models.ranker import Entry
-from jaxrank.models.tries import CreditsMetric, check_tries
+from jaxrank.models.tries import CreditsMetric, check_spectrum, check_tries
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.credits import (
     AllSuccesses,
@@ -149,11 +149,6 @@ class AucAtK(CreditsMetric):
         return AreaUnderPass(self.k)
 
 
-def _spectrum(name: str, w: Any) -> None:
-    if float(np.sum(w)) > 1 + 1e-9:
-        raise OptionError(f"{name}={shown(np.asarray(w))} sums to {float(np.sum(w)):g}; its sum must be at most 1")
-
-
 class ThresholdSpectrumAtK(CreditsMetric):
     """Weighted mean over thresholds r of the chance that at least r of k tries succeed.
 
@@ -167,7 +162,7 @@ class ThresholdSpectrumAtK(CreditsMetric):
     **Departs** in taking k from the weights.
     """
 
-    w: Any = number((1 / 3, 2 / 3), 0, ndim=1, check=_spectrum)
+    w: Any = number((1 / 3, 2 / 3), 0, ndim=1, check=check_spectrum)
 
     @property
     def k(self) -> Any:

@@ -11,8 +11,9 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Counts
-from jaxrank.errors import UndefinedScoreError
+from jaxrank.errors import OptionError, UndefinedScoreError
 from jaxrank.models.fit import Fit, exact_fit
+from jaxrank.models.options import shown
 from jaxrank.models.ranker import OWN_QUESTIONS, Bounded, ChecksData, MeanOfCells, Ranker
 from jaxrank.numerics.credits import Credits
 from jaxrank.numerics.status import Status
@@ -81,6 +82,12 @@ def cell_values(k: Any, stat: Counts, chance: Any) -> Float[Array, "models quest
     enough = n >= k
     values = chance(jnp.where(enough, stat.successes, 0), jnp.where(enough, n, k))
     return jnp.where((observed > 0) & ~enough, jnp.nan, values)
+
+
+def check_spectrum(name: str, w: Any) -> None:
+    """Raise where weights of thresholds have a sum above 1."""
+    if float(np.sum(w)) > 1 + 1e-9:
+        raise OptionError(f"{name}={shown(np.asarray(w))} sums to {float(np.sum(w)):g}; its sum must be at most 1")
 
 
 def check_tries(k: Any, data: Any) -> None:

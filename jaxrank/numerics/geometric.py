@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,6 +19,17 @@ def product(first: Cells, second: Cells, a: Any, b: Any) -> Cells:
 def slopes(first: Cells, second: Cells, a: Any, b: Any) -> tuple[Cells, Cells]:
     """Derivatives of `product` by both; 0 where the power of a zero base is 0."""
     return _slope(first, a) * _power(second, b), _power(first, a) * _slope(second, b)
+
+
+def by_question(
+    values: Sequence[Float[Array, "models questions"]], means: Sequence[Float[Array, " models"]], a: Any, b: Any
+) -> Float[Array, "models questions"]:
+    """`product` of two means over questions, with what every question adds to it to first order; their mean over
+    questions is the product. Infinite slopes count as 0."""
+    columns = [m[:, None] for m in means]
+    steep = slopes(columns[0], columns[1], a, b)
+    moved = sum(jnp.where(jnp.isfinite(s), s, 0) * (v - m) for s, v, m in zip(steep, values, columns, strict=True))
+    return product(columns[0], columns[1], a, b) + moved
 
 
 def delta_variance(
