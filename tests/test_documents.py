@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 import pytest
 import yaml
 
