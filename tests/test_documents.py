@@ -28,7 +28,7 @@ from tests.methods.test_scorio_fixtures import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("generated", "logs"))]
+PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if not {"generated", "logs"} & {*p.parts})]
 QUICK = {
     *("README.md", "new_method.md"),
     "theory/judges.md",

@@ -180,6 +180,30 @@ def with_runs(command: Callable[..., None]) -> Callable[..., None]:
     return _reading(command, lambda files, **options: [read_data([file], **options) for file in files])
 
 
+def with_data_or_runs(command: Callable[..., None]) -> Callable[..., None]:
+    """As `with_data`; two files that both hold the one model are its old and its new run."""
+    return _reading(command, _data_or_runs)
+
+
+def _data_or_runs(files: list[str], **options: Any) -> Any:
+    from jaxrank.errors import DataError
+    from jaxrank.studies.compare import runs
+
+    if len(files) != 2:
+        return read_data(files, **options)
+    try:
+        data = read_data(files, **options)
+    except DataError:  # as where both files have a trial 0
+        data = None
+    if data is not None and (len(data.models) > 1 or not data.questions):
+        return data
+    old, new = (read_data([file], **options) for file in files)
+    if len({*old.models, *new.models}) > 1:
+        return read_data(files, **options)
+    say(f"note: both files hold {old.models[0]!r}: they are compared as the old and the new run")
+    return runs(old=old, new=new)
+
+
 def _reading(command: Callable[..., None], read: Callable[..., Any]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True)
 

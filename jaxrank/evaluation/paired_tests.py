@@ -20,7 +20,8 @@ def sign_flip(totals: ArrayLike, *, mid: bool = False, n_draws: int = 9999, seed
     """Two-sided p-value of the sum of ``totals`` (G,) when the sign of each is as likely one as the other.
 
     **totals**: the weighted sum of the differences of each cluster. Exact for up to 20 that are not 0: the share of all
-    signs whose sum is as far from 0, ties counted (within 1e-12 of the scale). Else (1 + hits) / (1 + ``n_draws``).
+    signs whose sum is as far from 0, ties counted (within 1e-12 of the scale); also of more where all have one size, by
+    the binomial distribution. Else (1 + hits) / (1 + ``n_draws``).
     It is exact for models of which either could have had the results of the other.  **mid**: the mid-p value, which
     counts signs that reach the very same sum half: less conservative where few clusters differ.
 
@@ -37,6 +38,9 @@ def sign_flip(totals: ArrayLike, *, mid: bool = False, n_draws: int = 9999, seed
     bound, room = abs(t.sum()), _SAME * np.abs(t).sum()
     if bound <= room:
         return 1.0
+    sizes = np.abs(t)
+    if np.ptp(sizes) <= _SAME * sizes.max():
+        return mcnemar(int((t > 0).sum()), int((t < 0).sum()), mid=mid)
     if len(t) <= EXACT_FLIPS:
         first, second = _all_sums(t[: len(t) // 2]), np.sort(_all_sums(t[len(t) // 2 :]))
         above = lambda limit: (len(second) - np.searchsorted(second, limit - first, "left")).sum()

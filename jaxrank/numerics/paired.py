@@ -94,6 +94,14 @@ class Paired:
         return np.count_nonzero(self.totals, axis=-1)
 
     @property
+    def one_size(self) -> Any:
+        """Whether all clusters that differ do so by one amount, as single trials of right and wrong do."""
+        size = np.abs(self.totals)
+        largest = size.max(axis=-1)
+        least = np.where(size > 0, size, np.inf).min(axis=-1)
+        return (largest > 0) & (largest - np.where(largest > 0, least, 0) <= _SAME * largest)
+
+    @property
     def constant(self) -> Any:
         """Whether all clusters have the same mean difference, so that they say nothing of how clusters vary."""
         means = self.totals / self.sizes

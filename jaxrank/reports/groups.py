@@ -38,7 +38,7 @@ def groups(found: Found) -> Section | None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", JaxrankWarning)
                 part = data.select(questions=mask) if data.questions else data.select(battles=mask)
-                ranked = fit(part, found.result.ranker, dtype="float64")
+                ranked = fit(part, found.result.method, dtype="float64")
             said = headline(ranked, found.level)
         except JaxrankError as error:
             told.append((label, f"not ranked: {error}."))

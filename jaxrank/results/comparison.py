@@ -65,9 +65,10 @@ def evidence_of(paired: Paired, unit: str, margin: Any, p: Any) -> Evidence:
 
 
 def default_test(paired: Paired, unit: str) -> str:
-    """The test by default: the mid-p of all sign flips where twenty clusters or fewer differ and flips can decide;
-    else t."""
-    flips = paired.n_clusters >= FEWEST and paired.n_differing <= paired_tests.EXACT_FLIPS
+    """The test by default: the mid-p of all sign flips where they can decide and be counted (twenty clusters or fewer
+    differ, or all that do by one amount: then it is McNemar's); else t."""
+    counted = (paired.n_differing <= paired_tests.EXACT_FLIPS) | paired.one_size
+    flips = paired.n_clusters >= FEWEST and counted
     return "sign_flip_mid" if unit == "questions" and flips else "t"
 
 

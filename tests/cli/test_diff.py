@@ -15,7 +15,9 @@ import jax
 import numpy as np
 import pytest
 
+import jaxrank as jr
 from jaxrank.cli.app import make_app
+from jaxrank.cli.arguments import _data_or_runs
 
 Run = Callable[..., tuple[int, str, str]]
 KEYS = {
@@ -86,6 +88,19 @@ def test_one_file_of_several_models(run: Run) -> None:
     code, _, err = run("diff", "inspect_popularity")
     assert code == 2 and "--old and --new" in err
     assert out or err
+
+
+def test_a_report_takes_two_files_of_one_model_for_two_runs(run: Run) -> None:
+    """Also where both have the same numbers of trials, which as one table would contradict each other."""
+    for name in ("old", "new"):
+        lines = Path(f"{name}.csv").read_text(encoding="utf-8").splitlines()
+        rows = [f"{line},{'trial' if k == 0 else 0}" for k, line in enumerate(lines)]
+        Path(f"{name}_trial.csv").write_text("\n".join(rows), encoding="utf-8")
+    for end in ("", "_trial"):
+        told = _data_or_runs([f"old{end}.csv", f"new{end}.csv"])
+        assert told.models == ("old", "new") and jr.compare(told, "new", "old").verdict == "better"
+    Path("other.csv").write_text("model,question,score,group\nx,q0,1,a\n", encoding="utf-8")
+    assert _data_or_runs(["old.csv", "other.csv"]).models == ("m", "x")
 
 
 @pytest.mark.slow

@@ -154,7 +154,12 @@ def test_pdf(data: jr.Responses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_tasks_stand_side_by_side(data: jr.Responses, tmp_path: Path) -> None:
     tasks = data.grouped(["sums"] * 4 + ["words"] * 4)
     page = jr.report(tasks, tmp_path / "tasks.md", methods=FEW, n_replicates=20).read_text()
-    assert "## By task" in page and "- **sums**:" in page and "| model | sums | words |" in page
+    assert (
+        "## By task" in page
+        and "- **sums**:" in page
+        and " is first by avg with " in page
+        and "| model | sums | words |" in page
+    )
     first = jr.fit(tasks.select(questions=range(4)), dtype="float64")
     low, high = first.interval()
     row = next(line for line in page.splitlines() if line.startswith("| plain |") and "±" in line)

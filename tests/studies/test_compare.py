@@ -93,6 +93,18 @@ def test_four_of_four_is_not_better() -> None:
     assert found.interval().lower > 0 and found.p == 0.0625 and found.verdict == "undecided"
 
 
+def test_many_discordant_questions_of_one_trial_are_counted_not_drawn() -> None:
+    """15 won and 6 lost: t is significant at 5 %, McNemar's mid-p is not and is the default, whatever the scale."""
+    R = np.zeros((2, 200))
+    R[0, :15] = R[1, 15:21] = 1
+    found, plain = jr.compare(R), jr.compare(R, test="t")
+    assert found.test == "sign_flip_mid" and found.p == jr.evaluation.mcnemar(15, 6, mid=True) > 0.05 > plain.p
+    assert (found.verdict, plain.verdict) == ("undecided", "better")
+    assert jr.compare(jr.Responses(7 * R + 0.1, kind="real")).p == pytest.approx(found.p)
+    weighted = jr.compare(jr.Responses(R, weights=np.arange(200) + 1))
+    assert weighted.test == "t"
+
+
 def test_runs_are_matched_by_question() -> None:
     monday = jr.Responses([[1, 0, 1]], models=["m"], questions=["x", "y", "z"])
     today = jr.Responses([[1, 1]], models=["m"], questions=["z", "y"])

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxrank.cli.arguments import IncludePartial, Level, Method, Replicates, Seed, parse_method, with_data
+from jaxrank.cli.arguments import IncludePartial, Level, Method, Replicates, Seed, parse_method, with_data_or_runs
 from jaxrank.cli.runtime import say
 from jaxrank.errors import OptionError
 
@@ -21,7 +21,7 @@ Compared = Annotated[str | None, typer.Option("--methods", metavar="A,B,...", he
 AllMethods = Annotated[bool, typer.Option("--all-methods", help="Compare all methods of the catalogue (minutes).")]
 
 
-@with_data
+@with_data_or_runs
 def report(
     data: Any,
     output: Page = Path("report.html"),
