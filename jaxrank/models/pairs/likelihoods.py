@@ -15,16 +15,24 @@ from jaxrank.models.likelihood import Likelihood, identity
 from jaxrank.models.options import number
 from jaxrank.numerics.lanes import lanes
 
+_NEVER = -1e30  # log nu = log 0 where no tie occurred
+
 
 class PairLikelihood(Likelihood):
     """A likelihood in which a pair of models enters through the difference of their strengths alone.
 
     **tied**: whether a tie is an outcome; otherwise ties are not read.
+    **untied**: where the parameter behind the strengths lies when nothing tied at all.
     """
 
     statistic: ClassVar[type] = Pairs
     laned: ClassVar[bool] = True
     tied: ClassVar[bool] = True
+    untied: ClassVar[float] = 0.0
+
+    def behind(self, extra: Array) -> Array:
+        """What `pair` takes as ``extra``, from the parameters behind the strengths, which may be none."""
+        return extra
 
     @abc.abstractmethod
     def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
@@ -112,6 +120,9 @@ class RaoKupperLikelihood(PairLikelihood):
     def n_extra(self) -> int:
         return 0 if self.kappa is not None else 1
 
+    def behind(self, extra: Array) -> Array:
+        return extra if self.kappa is None else jnp.log(jnp.asarray(self.kappa, extra.dtype))[None]
+
     def log_prob(self, params: Array, stat: Pairs) -> Array:
         theta, tau = self._split(params)
         return jnp.sum(self.pair(_differences(theta), tau[None], stat.wins, 0, stat.ties / 2))
@@ -159,6 +170,8 @@ class DavidsonLikelihood(PairLikelihood):
     """Pr(i > j) and Pr(tie) in the ratio pi_i : nu sqrt(pi_i pi_j), nu estimated; last parameter log nu
     [davidson1970]."""
 
+    untied: ClassVar[float] = _NEVER
+
     @property
     def n_extra(self) -> int:
         return 1
@@ -192,16 +205,13 @@ class DavidsonLikelihood(PairLikelihood):
         return jnp.concatenate([log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0)[None]])
 
 
-_NEVER = -1e30  # log nu = log 0 where no tie occurred
-
-
 def _davidson_shares(d: Array, eta: Array) -> tuple[Array, Array, Array]:
     """Log of the normaliser, Pr(i > j) - Pr(j > i) and Pr(tie), (anti)symmetric in d to the last bit."""
-    size = jnp.abs(d) / 2
-    top = jax.lax.stop_gradient(jnp.maximum(size, eta))  # cancels
-    ahead, behind, level = jnp.exp(size - top), jnp.exp(-size - top), jnp.exp(eta - top)
+    half = d / 2  # no absolute value: its derivatives at 0 would be lost
+    top = jax.lax.stop_gradient(jnp.maximum(jnp.abs(half), eta))  # cancels
+    ahead, behind, level = jnp.exp(half - top), jnp.exp(-half - top), jnp.exp(eta - top)
     whole = ahead + behind + level
-    return top + jnp.log(whole), jnp.sign(d) * (ahead - behind) / whole, level / whole
+    return top + jnp.log(whole), (ahead - behind) / whole, level / whole
 
 
 def log_odds(wins: Float[Array, "models models *lanes"]) -> Float[Array, "models *lanes"]:
