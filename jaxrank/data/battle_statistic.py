@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
+from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.covariates import Design
 from jaxrank.data.device import put, real
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.statistics import Pairs
 from jaxrank.data.weights import Weights
+from jaxrank.errors import DataError
 
+GRADE = "grade"
 _LONGEST = 128  # places of a block
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -28,7 +30,8 @@ class Battles(eqx.Module):
     so that sums by pair are sums along an axis. Empty places have counts of 0.
 
     **first**, **second** (B,): the pair of each block; covariates and outcomes are in favour of the first.
-    **counts** (A, B, K): how often each outcome came: the first won, the second won, a tie.
+    **counts** (A, B, K): how often each outcome came: the first won, the second won, a tie; of graded battles the first
+    won by 1 .. C, the second won by 1 .. C, a tie (A = 2 C + 1).
     **x** (C, B, K): covariates.  **scale** (C,): the unit of each: x / scale has the coefficient.
     """
 
@@ -43,7 +46,9 @@ class Battles(eqx.Module):
 
     def pairs(self) -> Pairs:
         """Wins and ties of each pair, whatever the covariates."""
-        won, lost, tied = jnp.sum(self.counts, axis=2)
+        n_grades = self.counts.shape[0] // 2
+        each = jnp.sum(self.counts, axis=2)
+        won, lost, tied = jnp.sum(each[:n_grades], axis=0), jnp.sum(each[n_grades:-1], axis=0), each[-1]
         zero = jnp.zeros((self.n_models,) * 2, self.counts.dtype)
         wins = zero.at[self.first, self.second].add(won).at[self.second, self.first].add(lost)
         ties = zero.at[self.first, self.second].add(tied)
@@ -81,14 +86,29 @@ class BattleLayout(eqx.Module):
     n_outcomes: int = eqx.field(static=True)
 
 
+class Sides(NamedTuple):
+    """Battles (E,) with the smaller model first: ``low`` < ``high``, ``outcome`` and covariates ``x`` (C, E) in favour
+    of low, ``scale`` (C,) the units of these, ``n_outcomes`` how many outcomes there are."""
+
+    low: np.ndarray
+    high: np.ndarray
+    outcome: np.ndarray
+    count: np.ndarray
+    x: np.ndarray
+    scale: np.ndarray
+    n_outcomes: int
+
+
 @dataclass(frozen=True)
 class BattleReader:
     """`Battles` of one design: what a model with covariates names as its statistic.
 
     ``of``, ``rows`` and ``reduce`` as of every statistic. **by_row**: a row is a battle of the table, columns and all.
+    **graded**: whether outcomes are grades (`outcomes`).
     """
 
     design: Design
+    graded: bool = False
     name: ClassVar[str] = "battles"
     kinds: ClassVar[tuple[str, ...]] = ("comparisons",)
     by_row: ClassVar[bool] = True
@@ -99,19 +119,19 @@ class BattleReader:
     def rows(self, data: Data, unit: str = "trial", **_: Any) -> BattleLayout:
         check_kind(data, self.kinds, "a model with covariates")
         assert isinstance(data, Comparisons)
-        rows, scale = self._sorted_sides(data)
-        return layout(*rows, data.weight, scale, len(data.models), 3)
+        return layout(self._sides(data), data.weight, len(data.models))
 
     def extended(self, stat: Battles, old_count: float, new: Comparisons) -> Battles | None:
         """`Battles` of further ones: they go to free places of their pairs, so that no shape changes; None where there
-        are too few, or models that ``stat`` does not have. ``old_count``: how many battles ``stat`` holds."""
-        if len(new.models) != stat.n_models:
+        are too few, models that ``stat`` does not have, or grades, whose places depend on all battles. ``old_count``:
+        how many battles ``stat`` holds."""
+        if len(new.models) != stat.n_models or self.graded:
             return None
-        (low, high, outcome, count, x), scale = self._sorted_sides(new)
+        low, high, outcome, count, x, scale, _ = self._sides(new)
         count = count * new.weight
         counts, kept = np.array(stat.counts), np.array(stat.x)
         ends = np.array([stat.first, stat.second])
-        used = counts.any(axis=0)
+        used = np.asarray(counts.any(axis=0))
         places = _free_places(ends, used, low.astype(np.int64) * stat.n_models + high, stat.n_models)
         if places is None:
             return None
@@ -132,14 +152,14 @@ class BattleReader:
             stat.n_models,
         )
 
-    def _sorted_sides(self, data: Comparisons) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        """Battles with the smaller model first: low, high, outcome, count and covariates in favour of low; and the
-        units of these."""
+    def _sides(self, data: Comparisons) -> Sides:
         x, scale = self.design.values(data)
-        flip = data.a > data.b
-        outcome = np.where(flip & (data.outcome != TIE), A_WINS + B_WINS - data.outcome, data.outcome)
+        code, n_outcomes = outcomes(data, self.graded)
+        flip, n_grades = data.a > data.b, n_outcomes // 2
+        other = np.select([code < n_grades, code < 2 * n_grades], [code + n_grades, code - n_grades], code)
         x = np.where(flip, -x, x) + 0.0  # no minus zero
-        return (np.minimum(data.a, data.b), np.maximum(data.a, data.b), outcome, data.count, x), scale
+        ends = np.minimum(data.a, data.b), np.maximum(data.a, data.b)
+        return Sides(*ends, np.where(flip, other, code), data.count, x, scale, n_outcomes)
 
     def reduce(self, rows: BattleLayout, weights: Weights) -> Battles:
         """``weights.trials`` (E,): how often each battle counts; None: as often as it was fought."""
@@ -151,18 +171,30 @@ class BattleReader:
         return Battles(rows.first, rows.second, counts, rows.x, rows.scale, rows.n_models)
 
 
-def layout(
-    low: np.ndarray,
-    high: np.ndarray,
-    outcome: np.ndarray,
-    count: np.ndarray,
-    x: np.ndarray,
-    weight: np.ndarray,
-    scale: np.ndarray,
-    n_models: int,
-    n_outcomes: int,
-) -> BattleLayout:
-    """Battles (E,) of pairs ``low`` < ``high`` with covariates (C, E) in blocks of equal pairs."""
+def outcomes(data: Comparisons, graded: bool = False) -> tuple[np.ndarray, int]:
+    """The place of each battle's outcome in `Battles.counts`, a before b, int (E,), and how many outcomes there are.
+
+    ``graded``: by the column "grade", where there is one, else by who won. Numbers say their order alone, and grades
+    that nobody gave are none. `DataError` for battles without a grade.
+    """
+    if not graded or GRADE not in data.columns:
+        return data.outcome, 3
+    given = data.columns[GRADE]
+    known = np.isfinite(given) if given.dtype.kind == "f" else np.zeros(len(given), bool)
+    if not known.all():
+        raise DataError(
+            f"column {GRADE!r} has no number in {int((~known).sum())} of {len(given)} battles, the first is row "
+            f"{int(np.argmin(known))}; leave these out with select(battles=...), or use a method that reads who won"
+        )
+    sizes = np.unique(np.abs(given[given != 0]))
+    n_grades = max(len(sizes), 1)
+    size = np.searchsorted(sizes, np.abs(given))
+    return np.select([given > 0, given < 0], [size, n_grades + size], 2 * n_grades), 2 * n_grades + 1
+
+
+def layout(sides: Sides, weight: np.ndarray, n_models: int) -> BattleLayout:
+    """Battles (E,) with weights (E,) in blocks of equal pairs."""
+    low, high, outcome, count, x, scale, n_outcomes = sides
     order, new = _distinct(low.astype(np.int64) * n_models + high, x)
     row = np.cumsum(new) - 1  # of each battle in order, which distinct one
     heads = order[new]

@@ -44,7 +44,6 @@ def periods_of(battles: Comparisons, column: str, period: str | float | None) ->
         if length < pd.Timedelta("1D"):
             names = [str(start + i * length) for i in range(len(names))]
     else:
-        check_number("period", period, above=0)
         if values.dtype.kind != "f":
             raise OptionError(f'period={period!r} is a number, and {column!r} holds dates; use a length such as "30D"')
         start = float(np.floor(values.min() / period) * period)

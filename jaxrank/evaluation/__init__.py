@@ -57,8 +57,8 @@ __all__ = [
     "sign_flip",
     "signed_rank",
     "stopping_rule",
-    "threshold_spectrum_at_k",
     "style",
+    "threshold_spectrum_at_k",
     "trials_needed",
     "unanimous_at_k",
 ]

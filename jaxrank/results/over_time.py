@@ -76,7 +76,7 @@ class RatingsOverTime(Returned):
     def __getitem__(self, model: str) -> pd.DataFrame:
         name = self.models[named(self.models, model, "model")]
         frame = self.to_frame()
-        return frame[frame["model"] == name].reset_index(drop=True)
+        return frame.loc[frame["model"] == name].reset_index(drop=True)
 
     def __contains__(self, model: object) -> bool:
         return model in self.models

@@ -69,8 +69,9 @@ def _equal_strengths(whole: Result, results: dict[str, Result], left_out: dict[s
 
 
 def _log_likelihood(result: Result) -> float:
+    ranker: Any = result.ranker
     with result.precision():
-        return float(log_likelihood(result.ranker, result.stat, result.fit))
+        return float(log_likelihood(ranker, result.stat, result.fit))
 
 
 def _labels(battles: Comparisons, column: str) -> tuple[list[str], np.ndarray]:

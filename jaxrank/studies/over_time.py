@@ -44,6 +44,8 @@ def ratings_over_time(
     check_number("start_var", start_var, above=0)
     if drift is not None:
         check_number("drift", drift, above=0)
+    if period is not None and not isinstance(period, str):
+        check_number("period", period, above=0)
     names, index = periods_of(battles, time, period)
     n, shape = len(battles.models), (len(names), len(battles.models), len(battles.models))
     wins, played = np.zeros(shape), np.zeros(shape[:2])

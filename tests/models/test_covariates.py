@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,10 +29,12 @@ METHODS = {
     "bradley_terry_weights": ("bradley_terry", {}),
     "davidson": ("bradley_terry_davidson", {}),
     "rao_kupper": ("rao_kupper", {"tie_strength": None}),
+    "bradley_terry_ordinal": ("bradley_terry_ordinal", {}),
 }
 WEIGHTED = {
     "integer_weights": "weight",
     "with_side_weighted": "weight",
+    "covariate_side_weighted": "weight",
     "real_weights": "weight_real",
     "map_theta_var1_beta_var4_real_weights": "weight_real",
 }
@@ -49,7 +53,9 @@ def battles_of(example: dict, name: str = "") -> jr.Comparisons:
     both = {**table, **example["input"]}
     weight = both[WEIGHTED[name]] if name in WEIGHTED else None
     columns = {c: table[c] for c in COLUMNS if c in table}
-    outcome = (np.array(table["outcome"]) + 1) / 2
+    if example["kind"] == "bradley_terry_ordinal":
+        columns["grade"] = table["outcome"]
+    outcome = (np.sign(table["outcome"]) + 1) / 2
     return jr.Comparisons(table["a"], table["b"], outcome, weight, example["input"]["models"], columns=columns)
 
 
@@ -69,8 +75,9 @@ def fitted(example: dict, name: str) -> tuple[jr.Result, dict]:
 
 def sandwich_errors(fit: jr.Result, cluster: str, n_slopes: int) -> dict[str, np.ndarray]:
     """Corrected by G / (G - 1) alone, as the golden values are."""
+    ranker: Any = fit.ranker
     with fit.precision():
-        moved, _ = battle_deviations(fit.ranker, fit.stat, fit.fit, fit.data, clustering(fit.data, cluster))
+        moved, _ = battle_deviations(ranker, fit.stat, fit.fit, fit.data, clustering(fit.data, cluster))
     errors = contributions(moved).errors
     n = len(fit.models)
     parts = np.split(errors, [n, n + n_slopes])
@@ -79,10 +86,11 @@ def sandwich_errors(fit: jr.Result, cluster: str, n_slopes: int) -> dict[str, np
 
 @pytest.mark.parametrize(("example", "name"), FITS, ids=[f"{e['id']}-{n}" for e, n in FITS])
 def test_fits_are_those_of_independent_programs(example, name, record_property):
-    """Newton with complex steps and statsmodels (Bradley-Terry, Davidson), R's clm (Rao-Kupper)."""
+    """Newton with complex steps and statsmodels (Bradley-Terry, Davidson), R's clm (Rao-Kupper, grades)."""
     fit, value = fitted(example, name)
     n = len(value["theta"])
     params = [np.log(fit.params[p]) for p in ("nu", "kappa") if p in fit.params and value["extra"]]
+    params = fit.params.get("thresholds", params)
     beta = [*fit.params.get("beta", ()), *([fit.params["delta"]] if "delta" in fit.params else [])]
     found = {"theta": fit.scores, "beta": beta, "extra": params, "se_theta": fit.standard_errors}
     if beta:
@@ -233,3 +241,55 @@ def test_replicates_are_fits_of_weighted_battles():
     rep = jr.bootstrap(battles, "bradley_terry_map", covariates="length", n_replicates=6, seed=1, progress=False)
     assert rep.replicate_scores.shape == (6, 3) and np.isfinite(rep.replicate_scores).all()
     assert len(np.unique(rep.replicate_scores[:, 0])) == 6
+
+
+GRADES = [2, -1, 0, 1, 1, -2, -1, 2, 0, -1]
+
+
+def test_grades_say_their_order_alone_and_those_that_nobody_gave_are_none():
+    fits = [
+        jr.fit(jr.Comparisons(A, B, WON, columns={"grade": grades}), "bradley_terry_ordinal_map", dtype="float64")
+        for grades in (GRADES, np.sign(GRADES) * np.array([0, 10, 70])[np.abs(GRADES)], np.array(GRADES) * 3)
+    ]
+    for other in fits[1:]:
+        assert np.allclose(other.scores, fits[0].scores) and len(other.params["thresholds"]) == 2
+    gap = jr.Comparisons(A, B, WON, columns={"grade": [np.nan, *GRADES[1:]]})
+    with pytest.raises(DataError, match="1 of 10 battles, the first is row 0"):
+        jr.fit(gap, "bradley_terry_ordinal")
+    untied = jr.Comparisons(A, B, np.round(WON), columns={"grade": np.where(np.array(GRADES) == 0, 1, GRADES)})
+    assert jr.fit(untied, "bradley_terry_ordinal_map").params["thresholds"][0] == 0
+
+
+def test_one_grade_is_rao_kupper():
+    battles = jr.Comparisons(A, B, WON, columns=SMALL)
+    options = {"covariates": "length", "prior": 1.0, "dtype": "float64"}
+    graded = jr.fit(battles, "bradley_terry_ordinal", **options)
+    ties = jr.fit(battles, "rao_kupper", tie_strength=None, **options)
+    assert np.allclose(graded.scores, ties.scores, atol=1e-9)
+    assert np.allclose(graded.standard_errors, ties.standard_errors, atol=1e-8)
+    assert np.exp(graded.params["thresholds"][0]) == pytest.approx(float(ties.params["kappa"]), abs=1e-8)
+
+
+def test_existence_with_grades_is_that_of_a_linear_program():
+    """The cumulative link written out: Pr(y) = sigmoid(k_y - d) - sigmoid(k_{y-1} - d) in every direction."""
+    rng = np.random.default_rng(8)
+    n_finite, false = 0, 0
+    for _ in range(40):
+        a = rng.integers(0, 3, 9)
+        b = (a + rng.integers(1, 3, 9)) % 3
+        grade = rng.integers(-2, 3, 9)
+        if len(np.unique(np.abs(grade))) < 3 or len(np.unique([a, b])) < 3:
+            continue
+        rows = []  # what may not fall: theta_0, theta_1, theta_2, k_0, k_1
+        for i, j, y in zip(a.tolist(), b.tolist(), grade.tolist(), strict=True):
+            d = np.eye(5)[i] - np.eye(5)[j]
+            k = lambda c: np.zeros(5) if c in (-3, 2) else np.eye(5)[3 + c] if c >= 0 else -np.eye(5)[2 - c]
+            rows += [k(y) - d] * (y < 2) + [d - k(y - 1)] * (y > -2)
+        table = np.array(rows)
+        found = linprog(-table.sum(axis=0), A_ub=-table, b_ub=np.zeros(len(table)), bounds=[(-1, 1)] * 5)
+        finite = -found.fun < 1e-7
+        battles = jr.Comparisons(a, b, (np.sign(grade) + 1) / 2, models=["a", "b", "c"], columns={"grade": grade})
+        fit = jr.fit(battles, "bradley_terry_ordinal", dtype="float64", on_failure="return")
+        false += fit.converged != finite
+        n_finite += finite
+    assert false == 0 and 5 < n_finite < 35

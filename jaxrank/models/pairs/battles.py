@@ -21,6 +21,7 @@ from jaxrank.models.pairs.covariates import CovariateLikelihood
 from jaxrank.models.pairs.existence import Direction, direction_of
 from jaxrank.models.pairs.fit import (
     PairedModel,
+    Support,
     explanation,
     fit_paired,
     fitted_params,
@@ -29,7 +30,10 @@ from jaxrank.models.pairs.fit import (
     support,
     tie_parameter,
 )
+from jaxrank.models.pairs.grades import GradedOutcomes
+from jaxrank.models.pairs.outcomes import OutcomeModel
 from jaxrank.models.ranker import ChecksData, Reads, Settles
+from jaxrank.numerics.graph import connectivity
 from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.status import Status
 
@@ -61,14 +65,14 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
     def covariance(self, stat: Any, fit: Fit) -> Float[Array, "models models"]:
         """From the observed information, coefficients and tie parameter estimated beside the strengths."""
         n = fit.scores.shape[-1]
-        of = battle_covariance if isinstance(stat, Battles) else paired_covariance
+        of: Any = battle_covariance if isinstance(stat, Battles) else paired_covariance
         return of(self, stat, fit)[:n, :n]
 
     def near(self, stat: Any, fit: Fit) -> WithCovariates:
         """With "extend", where groups of models have optima of their own, this model."""
         if self.separation == "extend":
             return self
-        near = _near_battles if isinstance(stat, Battles) else near_pairs
+        near: Any = _near_battles if isinstance(stat, Battles) else near_pairs
         return begin_near(self, near(self, stat, fit), fit)
 
     def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
@@ -76,13 +80,15 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
         if not isinstance(stat, Battles):
             return explanation(self, self.read(stat), status, models)
         pairs = observed(self, stat).pairs()
-        if int(support(self, pairs).status) != Status.CONVERGED:
+        if status == Status.DISCONNECTED or not (graded(self) or int(support(self, pairs).status) == Status.CONVERGED):
             return explanation(self, pairs, status, models)
         found = separating(self, stat) if status == Status.NO_FINITE_OPTIMUM else None
         if found is None:
             return ""
         pushed = np.flatnonzero(np.abs(found.beta) > 1e-6 * max(np.abs(found.beta).max(initial=0), 1e-300))
-        slopes = name_list(self.design.names, pushed) if len(pushed) else "the tie parameter"
+        if not len(pushed):
+            return "strengths and thresholds can grow for ever together, and no battle becomes less likely; use a prior"
+        slopes = name_list(self.design.names, pushed)
         return (
             f"the coefficient of {slopes} can grow for ever, together with the strengths, and no battle becomes less "
             "likely; leave it out, or give coefficients a prior (covariate_var=4)"
@@ -97,9 +103,9 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
         found = separating(self, stat)
         if found is None:
             return fit
-        lost = {name: np.full_like(np.asarray(v), np.nan) for name, v in fit.params.items()}
-        status = np.asarray(Status.NO_FINITE_OPTIMUM, np.int32)
-        return Fit(np.full_like(np.asarray(fit.scores), np.nan), status, fit.steps, fit.resolution, lost)
+        lost = {name: jnp.full_like(v, jnp.nan) for name, v in fit.params.items()}
+        status = jnp.asarray(Status.NO_FINITE_OPTIMUM, jnp.int32)
+        return Fit(jnp.full_like(fit.scores, jnp.nan), status, fit.steps, fit.resolution, lost)
 
 
 def check_design(model: WithCovariates, data: Any) -> None:
@@ -114,9 +120,19 @@ def check_design(model: WithCovariates, data: Any) -> None:
     model.design.check(data, identified=model.covariate_var is None)
 
 
-def likelihood_of(model: WithCovariates) -> CovariateLikelihood:
+def likelihood_of(model: WithCovariates, stat: Battles) -> CovariateLikelihood:
     ridge = 0.0 if model.covariate_var is None else 1 / model.covariate_var
-    return CovariateLikelihood(model.likelihood, len(model.design.names), ridge)
+    return CovariateLikelihood(outcomes_of(model, stat), len(model.design.names), ridge)
+
+
+def outcomes_of(model: PairedModel, stat: Any) -> OutcomeModel:
+    """The outcomes of the model; of graded battles for as many grades as there are."""
+    return GradedOutcomes(stat.counts.shape[0] // 2) if graded(model) else model.likelihood
+
+
+def graded(model: PairedModel) -> bool:
+    """Whether the model reads how much better one was, not only which."""
+    return isinstance(model.likelihood, GradedOutcomes)
 
 
 def observed(model: WithCovariates, stat: Battles) -> Battles:
@@ -124,8 +140,11 @@ def observed(model: WithCovariates, stat: Battles) -> Battles:
     return stat.with_counts(jnp.stack(read_counts(model, *stat.counts)))
 
 
-def read_counts(model: PairedModel, won: Array, lost: Array, tied: Array) -> tuple[Array, Array, Array]:
-    """Battles won, lost and tied, of any shape, as the likelihood takes them."""
+def read_counts(model: PairedModel, *counts: Array) -> tuple[Array, ...]:
+    """Battles of every outcome, of any shape, as the likelihood takes them."""
+    if graded(model):
+        return counts
+    won, lost, tied = counts
     first, second = model.observed(Pairs(won, tied)), model.observed(Pairs(lost, tied))
     return first.wins, second.wins, first.ties
 
@@ -135,8 +154,8 @@ def fit_battles(model: WithCovariates, stat: Any) -> Fit:
     if not isinstance(stat, Battles):
         return fit_paired(model, stat)
     stat = observed(model, stat)
-    pairs, likelihood, n = stat.pairs(), likelihood_of(model), stat.n_models
-    known = support(model, pairs)
+    pairs, likelihood, n = stat.pairs(), likelihood_of(model, stat), stat.n_models
+    known = _compared(model, pairs) if graded(model) else support(model, pairs)
     solution = maximise(likelihood, model.prior, model.solver, stat, known.alive)
     params = jnp.where(known.alive, solution.params, likelihood.start(stat) * 0)
     far = jnp.max(jnp.abs(likelihood.differences(params, stat) * jnp.any(stat.counts > 0, axis=0))) > _FAR
@@ -150,10 +169,25 @@ def fit_battles(model: WithCovariates, stat: Any) -> Fit:
     named: dict[str, Any] = {"theta": params[:n], "beta": params[n : n + len(model.covariates)]}
     if model.side:
         named["delta"] = params[n + len(model.covariates)]
-    if model.likelihood.n_extra:
+    if graded(model):
+        named["thresholds"] = _thresholds(params[n + len(model.design.names) :], stat)
+    elif model.likelihood.n_extra:
         named |= tie_parameter(model.likelihood, solution.params[-1], pairs, lost, known.alive)
     scores = params[:n]
     return Fit(scores, status, solution.steps, solver_resolution(scores, solution.error), named)
+
+
+def _compared(model: WithCovariates, pairs: Pairs) -> Support:
+    """What graded battles determine, but for strengths that run off, which the steps of the solver show."""
+    reach, connected, _ = connectivity(pairs.total > 0)
+    connected = connected | model.prior.proper
+    status = jnp.where(connected, Status.CONVERGED, Status.DISCONNECTED).astype(jnp.int32)
+    return Support(reach, jnp.ones_like(reach), status, connected)
+
+
+def _thresholds(params: Array, stat: Battles) -> Array:
+    """Thresholds (C,), of which the first is 0 where nothing tied."""
+    return jnp.where(jnp.any(stat.counts[-1] > 0), params, params.at[0].set(0))
 
 
 def battle_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
@@ -167,7 +201,7 @@ def battle_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
 def battle_covariance(model: WithCovariates, stat: Battles, fit: Fit) -> Float[Array, "n n"]:
     """Inverse observed information of `battle_params`, theta centred."""
     everyone = jnp.ones((stat.n_models,) * 2, bool)
-    likelihood = likelihood_of(model)
+    likelihood = likelihood_of(model, stat)
     return covariance(likelihood, model.prior, battle_params(model, fit), observed(model, stat), everyone)
 
 
@@ -191,7 +225,7 @@ def _near_battles(model: WithCovariates, stat: Battles, fit: Fit) -> Near:
 def log_likelihood(model: WithCovariates, stat: Any, fit: Fit) -> Array:
     """Log probability of the outcomes at a fit, without priors."""
     if isinstance(stat, Battles):
-        likelihood = CovariateLikelihood(model.likelihood, len(model.design.names))
+        likelihood = CovariateLikelihood(outcomes_of(model, stat), len(model.design.names))
         return likelihood.log_prob(battle_params(model, fit), observed(model, stat))
     return model.likelihood.log_prob(fitted_params(model, fit), model.observed(stat))
 
@@ -204,19 +238,20 @@ def separating(model: WithCovariates, stat: Battles) -> Direction | None:
     rows = np.asarray(seen.first)[block], np.asarray(seen.second)[block]
     x = np.asarray(seen.x)[:, used] if model.covariate_var is None else np.zeros((0, len(block)))
     counts = np.asarray(seen.counts)[:, used]
-    free_tie = model.likelihood.n_extra > 0 and bool((counts[2] > 0).any())
-    return direction_of(*rows, x, counts > 0, stat.n_models, free_tie)
+    return direction_of(*rows, x, counts > 0, outcomes_of(model, stat).limits(), stat.n_models)
 
 
 @eqx.filter_jit
 def _largest_difference(model: WithCovariates, stat: Battles, fit: Fit) -> Array:
-    eta = likelihood_of(model).differences(battle_params(model, fit), stat)
+    eta = likelihood_of(model, stat).differences(battle_params(model, fit), stat)
     return jnp.max(jnp.abs(eta) * jnp.any(stat.counts > 0, axis=0))
 
 
 def begun_at(model: Any, old: Any, stat: Any, fit: Fit) -> Any:
     """``model`` whose search begins at a ``fit`` of ``old``, which ``stat`` holds with further battles."""
     if isinstance(stat, Battles) and model.separation != "extend":
+        if stat.counts.shape[0] != old.counts.shape[0]:
+            return model  # grades that nobody had given before
         params, n = battle_params(model, fit), stat.n_models
         c = len(model.design.names)
         params = jnp.concatenate([params[:n], params[n : n + c] * (stat.scale / old.scale), params[n + c :]])

@@ -11,12 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from jaxrank.data.battle_statistic import outcomes
 from jaxrank.data.clusters import Clustering
-from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
+from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.covariates import Design
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.models.fit import Fit
-from jaxrank.models.pairs.battles import WithCovariates, battle_params, inverse_information, read_counts
+from jaxrank.models.pairs.battles import (
+    WithCovariates,
+    battle_params,
+    graded,
+    inverse_information,
+    outcomes_of,
+    read_counts,
+)
+from jaxrank.models.pairs.covariates import settled
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood
 
@@ -41,8 +50,9 @@ def battle_deviations(
     theta, slopes = (np.asarray(p, np.float64) for p in (params[:n], params[n:behind]))
     eta = jnp.asarray(theta[data.a] - theta[data.b] + slopes @ x, params.dtype)
     weight = data.count * data.weight
-    counts = [jnp.asarray(np.where(data.outcome == k, weight, 0), params.dtype) for k in (A_WINS, B_WINS, TIE)]
-    found = _pulls(ranker, eta, params[behind:], *counts)
+    outcome, n_outcomes = outcomes(data, graded(ranker))
+    counts = [jnp.asarray(np.where(outcome == k, weight, 0), params.dtype) for k in range(n_outcomes)]
+    found = _pulls(ranker, stat, eta, params[behind:], *counts)
     by_eta, by_extra, bent, decided, seen = (np.asarray(v, np.float64) for v in found)
     size, index = clusters.size, clusters.index
     ends = [np.bincount(index * np.int64(n) + end, by_eta, size * n) for end in (data.a, data.b)]
@@ -84,19 +94,21 @@ def _spread(inverse: np.ndarray, data: Comparisons, x: np.ndarray) -> np.ndarray
 
 
 @eqx.filter_jit
-def _pulls(ranker: PairedModel, eta: Array, extra: Array, won: Array, lost: Array, tied: Array) -> tuple[Array, ...]:
+def _pulls(ranker: PairedModel, stat: Any, eta: Array, extra: Array, *counts: Array) -> tuple[Array, ...]:
     """Of the log probability of each of E battles: derivatives by eta (E,) and by the parameters behind the strengths
     (n_extra, E), the second derivative by eta (E,), and that of Bradley-Terry; and how often it is read (E,)."""
-    likelihood: Any = ranker.likelihood
-    counts = read_counts(ranker, won, lost, tied)
-    held = jnp.asarray(likelihood.tied) & ~jnp.any(counts[2] > 0)  # a tie parameter of which no battle says anything
-    extra, one = jnp.where(held, likelihood.untied, extra), jnp.ones_like(eta)
+    likelihood: Any = outcomes_of(ranker, stat)
+    counts = read_counts(ranker, *counts)
+    n_grades, one = len(counts) // 2, jnp.ones_like(eta)
+    value = lambda e, p: likelihood.of_counts(e, settled(likelihood, p, counts[-1])[0], counts)
 
     def twice(of: Any) -> tuple[Array, Array]:
-        value = lambda e: of.pair(e, likelihood.behind(extra), *counts)
-        return jax.jvp(lambda e: jax.jvp(value, (e,), (one,))[1], (eta,), (one,))
+        return jax.jvp(lambda e: jax.jvp(of, (e,), (one,))[1], (eta,), (one,))
 
-    by_eta, bent = twice(likelihood)
-    of_extra = lambda p: likelihood.pair(eta, likelihood.behind(p), *counts)
-    by_extra = jax.vmap(lambda t: jax.jvp(of_extra, (extra,), (t,))[1])(jnp.eye(len(extra), dtype=eta.dtype))
-    return by_eta, jnp.where(held, 0, by_extra), bent, twice(BradleyTerryLikelihood())[1], sum(counts)
+    by_eta, bent = twice(lambda e: value(e, extra))
+    each = jnp.eye(extra.shape[0], dtype=eta.dtype)
+    by_extra = [jax.jvp(lambda p: value(eta, p), (extra,), (direction,))[1] for direction in each]
+    won, lost = sum(counts[:n_grades]), sum(counts[n_grades:-1])
+    _, decided = twice(lambda e: BradleyTerryLikelihood().pair(e, extra, won, lost, 0))
+    seen = jnp.sum(jnp.stack(counts), axis=0)
+    return by_eta, jnp.array(by_extra).reshape(-1, len(eta)), bent, decided, seen

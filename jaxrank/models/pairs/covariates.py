@@ -1,4 +1,4 @@
-"""Pair likelihoods with covariates of every battle: the same outcomes of a difference that has further terms."""
+"""Likelihoods of battles with covariates: the same outcomes of a difference that has further terms."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.battle_statistic import Battles
 from jaxrank.models.likelihood import Likelihood
-from jaxrank.models.pairs.likelihoods import PairLikelihood
+from jaxrank.models.pairs.outcomes import OutcomeModel
 
 Elementwise = Callable[[Array, Array], Array]
 
 
 class CovariateLikelihood(Likelihood):
-    """A pair likelihood of eta = theta_a - theta_b + beta . x instead of theta_a - theta_b.
+    """A likelihood of battles by eta = theta_a - theta_b + beta . x.
 
-    Parameters: theta (L,), beta (C,), what the pair likelihood has behind the strengths.
+    Parameters: theta (L,), beta (C,), what the outcomes have behind the strengths.
     **ridge**: 1 / variance of a normal prior on each coefficient; 0 for none.
     """
 
     statistic: ClassVar[type] = Battles
-    pair: PairLikelihood
+    outcomes: OutcomeModel
     n_covariates: int = eqx.field(static=True)
     ridge: Any = 0.0
 
     @property
     def n_extra(self) -> int:
-        return self.n_covariates + self.pair.n_extra
+        return self.n_covariates + self.outcomes.n_extra
 
     def differences(self, params: Float[Array, " n"], stat: Battles) -> Float[Array, "blocks places"]:
         """eta of every place."""
@@ -44,7 +44,7 @@ class CovariateLikelihood(Likelihood):
         return jnp.sum(self._of(stat)(eta, extra)) - self.ridge * jnp.sum(beta**2) / 2
 
     def parts(self, params: Float[Array, " n"], stat: Battles) -> tuple[Array, Array, Array]:
-        n, c, k = stat.n_models, self.n_covariates, self.pair.n_extra
+        n, c, k = stat.n_models, self.n_covariates, self.outcomes.n_extra
         beta, extra, held = self._behind(params, stat)
         eta, f = self.differences(params, stat), self._of(stat)
         first = [_along(f, i) for i in range(k + 1)]
@@ -58,7 +58,7 @@ class CovariateLikelihood(Likelihood):
             [
                 at(of_blocks(slopes[0])),
                 jnp.sum(with_x(slopes[0]), axis=1) - self.ridge * beta,
-                *(jnp.where(held, 0, jnp.sum(s))[None] for s in slopes[1:]),
+                *(jnp.where(held[i], 0, jnp.sum(s))[None] for i, s in enumerate(slopes[1:])),
             ]
         )
         bent = bends[0, 0]
@@ -77,28 +77,36 @@ class CovariateLikelihood(Likelihood):
         for i in range(1, k + 1):
             mixed = bends[i, 0]
             border = [at(of_blocks(mixed)), jnp.sum(with_x(mixed), axis=1)]
-            border += [jnp.sum(bends[max(i, j), min(i, j)])[None] for j in range(1, i)]
-            border = jnp.where(held, 0, jnp.concatenate(border))
-            corner = jnp.where(held, -1, jnp.sum(bends[i, i]))[None]
+            border += [jnp.sum(bends[i, j])[None] for j in range(1, i)]
+            still = jnp.concatenate([jnp.zeros(n + c, bool), held[: i - 1]]) | held[i - 1]
+            border = jnp.where(still, 0, jnp.concatenate(border))
+            corner = jnp.where(held[i - 1], -1, jnp.sum(bends[i, i]))[None]
             curvature = jnp.concatenate([curvature, border[:, None]], axis=1)
             curvature = jnp.concatenate([curvature, jnp.concatenate([border, corner])[None]])
         value = jnp.sum(f(eta, extra)) - self.ridge * jnp.sum(beta**2) / 2
         return -value, -gradient, -curvature
 
     def start(self, stat: Battles) -> Float[Array, " n"]:
-        begin = self.pair.start(stat.pairs())
+        begin = self.outcomes.begin(stat)
         zeros = jnp.zeros(self.n_covariates, begin.dtype)
         return jnp.concatenate([begin[: stat.n_models], zeros, begin[stat.n_models :]])
 
     def _behind(self, params: Array, stat: Battles) -> tuple[Array, Array, Array]:
-        """Coefficients, what the pair likelihood takes beside eta, and whether that is held where it lies when nothing
-        tied."""
+        """Coefficients, what the outcomes take beside eta, and which of that (n_extra,) is held."""
         beta, extra = jnp.split(params[stat.n_models :], [self.n_covariates])
-        held = jnp.asarray(self.pair.tied) & ~jnp.any(stat.counts[2] > 0)
-        return beta, self.pair.behind(jnp.where(held, self.pair.untied, extra)), held
+        extra, held = settled(self.outcomes, extra, stat.counts[-1])
+        return beta, extra, held
 
     def _of(self, stat: Battles) -> Elementwise:
-        return lambda eta, extra: self.pair.pair(eta, extra, *stat.counts)
+        return lambda eta, extra: self.outcomes.of_counts(eta, extra, stat.counts)
+
+
+def settled(outcomes: OutcomeModel, extra: Array, ties: Array) -> tuple[Array, Array]:
+    """What outcomes take beside eta, from the parameters behind the strengths (n_extra,), and which of these are held:
+    the first where nothing tied, which then says nothing of it."""
+    untied = outcomes.tied & ~jnp.any(ties > 0)
+    held = untied & (jnp.arange(extra.shape[0]) == 0)
+    return outcomes.behind(jnp.where(held, outcomes.untied, extra)), held
 
 
 def _along(f: Elementwise, i: int) -> Elementwise:

@@ -33,8 +33,8 @@ class PairedModel(Explains, HasCovariance, StartsNear):
 
     @property
     @abc.abstractmethod
-    def likelihood(self) -> Likelihood:
-        """The likelihood that is maximised."""
+    def likelihood(self) -> Any:
+        """The `PairLikelihood` that is maximised; of models of graded battles the outcomes, for one grade."""
 
     @abc.abstractmethod
     def observed(self, stat: Pairs) -> Pairs:
@@ -172,6 +172,8 @@ def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
     theta = fit.params["theta"]
     if model.likelihood.n_extra == 0:
         return theta
+    if "thresholds" in fit.params:
+        return jnp.concatenate([theta, fit.params["thresholds"]])
     extra = fit.params["kappa"] if isinstance(model.likelihood, RaoKupperLikelihood) else fit.params["nu"]
     return jnp.append(theta, jnp.log(extra))
 

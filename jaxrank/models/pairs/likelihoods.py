@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -13,26 +14,30 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.likelihood import Likelihood, identity
 from jaxrank.models.options import number
+from jaxrank.models.pairs.outcomes import Limit, OutcomeModel
 from jaxrank.numerics.lanes import lanes
 
 _NEVER = -1e30  # log nu = log 0 where no tie occurred
 
 
-class PairLikelihood(Likelihood):
-    """A likelihood in which a pair of models enters through the difference of their strengths alone.
-
-    **tied**: whether a tie is an outcome; otherwise ties are not read.
-    **untied**: where the parameter behind the strengths lies when nothing tied at all.
-    """
+class PairLikelihood(Likelihood, OutcomeModel):
+    """A likelihood in which a pair of models enters through the difference of their strengths alone."""
 
     statistic: ClassVar[type] = Pairs
     laned: ClassVar[bool] = True
-    tied: ClassVar[bool] = True
-    untied: ClassVar[float] = 0.0
 
     def behind(self, extra: Array) -> Array:
-        """What `pair` takes as ``extra``, from the parameters behind the strengths, which may be none."""
         return extra
+
+    def of_counts(self, d: Array, extra: Array, counts: Sequence[Any] | Array) -> Array:
+        return self.pair(d, extra, *counts)
+
+    def begin(self, stat: Any) -> Array:
+        return self.start(stat.pairs())
+
+    def limits(self) -> tuple[Limit, ...]:
+        free = self.n_extra
+        return (0, 1, -free), (1, -1, -free), (2, 1, free), (2, -1, free)
 
     @abc.abstractmethod
     def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
