@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
     from jaxrank.numerics.separation import Superiority
     from jaxrank.numerics.status import Status
-    from jaxrank.reports import report
+    from jaxrank.reports import leaderboard, report
     from jaxrank.resampling.clusters import clusters
     from jaxrank.results import plots
     from jaxrank.results.agreement import Agreement, FitTable
@@ -115,6 +115,7 @@ __all__ = [
     "from_frame",
     "judges",
     "kendall_tau",
+    "leaderboard",
     "load",
     "load_posterior",
     "methods",
@@ -166,7 +167,7 @@ _PLACES = {
     "jaxrank.numerics.ranks": "kendall_tau rank_scores spearman top_k_overlap weighted_tau",
     "jaxrank.numerics.separation": "Superiority",
     "jaxrank.numerics.status": "Status",
-    "jaxrank.reports": "report",
+    "jaxrank.reports": "leaderboard report",
     "jaxrank.resampling.clusters": "clusters",
     "jaxrank.results.agreement": "Agreement FitTable",
     "jaxrank.results.categories": "Categories EqualStrengths",
