@@ -12,12 +12,12 @@ from experiments.arena.simulate import FAULTS
 ALIKE = "clean, votes of a voter alike"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_is_found_and_nothing_else(fault):
     arena, expected = FAULTS[fault]
     found = {f.name for f in jr.diagnose(arena.votes(np.random.default_rng(1000)))} & set(LOOKED_FOR)
-    allowed = {"battles are alike"} if fault == ALIKE else set()
+    # forty votes of one voter for one model are alike too
+    allowed = {"battles are alike"} if fault in (ALIKE, "one voter cheats") else set()
     assert found - allowed == ({expected} if expected else set())
 
 
