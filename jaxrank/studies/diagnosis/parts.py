@@ -74,7 +74,9 @@ def _differing(votes: Votes, first: np.ndarray, second: np.ndarray, tests: int) 
     """Which models' strengths differ between two sets of battles, the most certain first, and by how much (L,)."""
     fits = [votes.fit(inside) for inside in (first, second)]
     gap = fits[1].scores - fits[0].scores
-    error = np.sqrt(sum(f.standard_errors**2 for f in fits))
+    # A model that lost its few battles runs off, and what voters add to its error then vanishes: the information tells.
+    variances = [np.maximum(f.standard_errors**2, np.diag(f.covariance("information"))) for f in fits]
+    error = np.sqrt(sum(variances))
     sure = max(votes.sure(f, tests) for f in fits)
     z = np.abs(gap) / error
     order = np.argsort(-z, kind="stable")
