@@ -24,37 +24,46 @@ if TYPE_CHECKING:
     from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
     from jaxrank.numerics.separation import Superiority
     from jaxrank.numerics.status import Status
-    from jaxrank.reports import report
+    from jaxrank.reports import leaderboard, report
     from jaxrank.resampling.clusters import clusters
     from jaxrank.results import plots
     from jaxrank.results.agreement import Agreement, FitTable
+    from jaxrank.results.categories import Categories, EqualStrengths
+    from jaxrank.results.coefficients import Coefficients, coefficients
     from jaxrank.results.comparison import Comparison
     from jaxrank.results.comparison_table import ComparisonTable
     from jaxrank.results.convergence import Convergence
     from jaxrank.results.costs import CostFrontier
     from jaxrank.results.factors import Factors
     from jaxrank.results.fit import Result
+    from jaxrank.results.over_time import RatingsOverTime
     from jaxrank.results.pools import Pools
     from jaxrank.results.posterior import Posterior, load_posterior
+    from jaxrank.results.ratings import Ratings, ratings
     from jaxrank.results.replicates import Replicates
     from jaxrank.results.storage import load
     from jaxrank.results.study import Summary
     from jaxrank.results.tiers import Tiers, tiers
     from jaxrank.studies.agreement import agreement, fit_all
+    from jaxrank.studies.categories import by
     from jaxrank.studies.compare import compare, compare_all, runs
     from jaxrank.studies.convergence import convergence
     from jaxrank.studies.costs import cost_frontier
     from jaxrank.studies.diagnosis import Diagnosis, diagnose
     from jaxrank.studies.factors import compare_factors
     from jaxrank.studies.fit import fit
+    from jaxrank.studies.over_time import ratings_over_time
     from jaxrank.studies.pools import model_pools
     from jaxrank.studies.posterior import numpyro_model, posterior
     from jaxrank.studies.replicates import bootstrap, subsample
+    from jaxrank.studies.updates import update
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
+    "Categories",
+    "Coefficients",
     "Comparison",
     "ComparisonTable",
     "Comparisons",
@@ -62,6 +71,7 @@ __all__ = [
     "CostFrontier",
     "CriticalDifference",
     "Diagnosis",
+    "EqualStrengths",
     "Factors",
     "Fit",
     "FitTable",
@@ -72,6 +82,8 @@ __all__ = [
     "Pools",
     "Posterior",
     "Rankings",
+    "Ratings",
+    "RatingsOverTime",
     "Replicates",
     "Responses",
     "Result",
@@ -81,8 +93,10 @@ __all__ = [
     "Tiers",
     "agreement",
     "bootstrap",
+    "by",
     "catalogue",
     "clusters",
+    "coefficients",
     "compare",
     "compare_all",
     "compare_factors",
@@ -101,6 +115,7 @@ __all__ = [
     "from_frame",
     "judges",
     "kendall_tau",
+    "leaderboard",
     "load",
     "load_posterior",
     "methods",
@@ -110,6 +125,8 @@ __all__ = [
     "posterior",
     "priors",
     "rank_scores",
+    "ratings",
+    "ratings_over_time",
     "read",
     "report",
     "runs",
@@ -119,6 +136,7 @@ __all__ = [
     "subsample",
     "tiers",
     "top_k_overlap",
+    "update",
     "weighted_tau",
 ]
 
@@ -149,9 +167,13 @@ _PLACES = {
     "jaxrank.numerics.ranks": "kendall_tau rank_scores spearman top_k_overlap weighted_tau",
     "jaxrank.numerics.separation": "Superiority",
     "jaxrank.numerics.status": "Status",
-    "jaxrank.reports": "report",
+    "jaxrank.reports": "leaderboard report",
     "jaxrank.resampling.clusters": "clusters",
     "jaxrank.results.agreement": "Agreement FitTable",
+    "jaxrank.results.categories": "Categories EqualStrengths",
+    "jaxrank.results.coefficients": "Coefficients coefficients",
+    "jaxrank.results.over_time": "RatingsOverTime",
+    "jaxrank.results.ratings": "Ratings ratings",
     "jaxrank.results.comparison": "Comparison",
     "jaxrank.results.comparison_table": "ComparisonTable",
     "jaxrank.results.convergence": "Convergence",
@@ -165,6 +187,9 @@ _PLACES = {
     "jaxrank.results.study": "Summary",
     "jaxrank.results.tiers": "Tiers tiers",
     "jaxrank.studies.agreement": "agreement fit_all",
+    "jaxrank.studies.categories": "by",
+    "jaxrank.studies.over_time": "ratings_over_time",
+    "jaxrank.studies.updates": "update",
     "jaxrank.studies.compare": "compare compare_all runs",
     "jaxrank.studies.convergence": "convergence",
     "jaxrank.studies.costs": "cost_frontier",
