@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
+
+from jaxrank.numerics.precision import HIGHEST
 
 
 class Weights(eqx.Module):
@@ -39,7 +40,7 @@ def observed_weights(
     weights = jnp.where(seen, questions[None], 0)
     if groups is None:
         return weights
-    total = jnp.matmul(weights, groups, precision=jax.lax.Precision.HIGHEST)
+    total = jnp.matmul(weights, groups, precision=HIGHEST)
     return weights * jnp.matmul(jnp.where(total > 0, 1 / jnp.where(total > 0, total, 1), 0), groups.T)
 
 

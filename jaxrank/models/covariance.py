@@ -15,11 +15,12 @@ from jaxrank.data.clusters import Clustering
 from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.responses import Responses, responses_of
-from jaxrank.data.statistics import HIGHEST, Pairs
+from jaxrank.data.statistics import Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
+from jaxrank.numerics.precision import HIGHEST
 
 _PAIRS_AT_ONCE = 2**25  # pairs of models times questions whose results are on the device together
 
