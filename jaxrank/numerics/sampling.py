@@ -226,4 +226,5 @@ def gaussian(key: Array, mean: Array, covariance: Array, n_samples: int) -> Arra
     """Draws (n_samples, n) of a normal whose covariance may be singular (strengths that sum to zero)."""
     values, vectors = jnp.linalg.eigh(covariance)
     root = vectors * jnp.sqrt(jnp.maximum(values, 0))[None, :]
-    return mean[None, :] + jax.random.normal(key, (n_samples, mean.shape[0]), mean.dtype) @ root.T
+    noise = jax.random.normal(key, (n_samples, mean.shape[0]), mean.dtype)
+    return mean[None, :] + jnp.matmul(noise, root.T, precision=HIGHEST)
