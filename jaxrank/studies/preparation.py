@@ -15,6 +15,7 @@ from jaxrank.data.moments import Moments, Samples
 from jaxrank.data.readers import from_frame
 from jaxrank.data.statistics import Pairs, Sequence
 from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.evaluation.answers.table import Answers
 from jaxrank.methods import catalogue
 from jaxrank.methods.plackett_luce import PlackettLuce
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
@@ -38,6 +39,14 @@ _INSTEAD = {
 }
 _LISTS = {"plackett_luce": "plackett_luce_rankings", "plackett_luce_map": "plackett_luce_rankings_map"}
 _READING = tuple(p.name for p in inspect.signature(from_frame).parameters.values() if p.kind is p.KEYWORD_ONLY)
+
+
+def of_answers(data: Any, method: Any, options: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """`Answers` as what a rule makes of them, right or wrong, ranked by its accuracy: the method is the rule, by
+    default the majority, with its options, ``n`` and ``ties``. Other data as they are."""
+    if not isinstance(data, Answers):
+        return data, method, dict(options)
+    return data.responses("majority" if method is None else method, **options), "avg", {}
 
 
 def method_name(method: str | Ranker) -> str:
