@@ -86,8 +86,8 @@ def fit(
     [1, 2]
     """
     check_choice("on_failure", on_failure, ("raise", "return"))
-    data, method, options = of_answers(data, method, options)
-    data = as_data(data)
+    given, method, options = of_answers(data, method, options)
+    data = as_data(given)
     method = default_method(data, R0) if method is None else method
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)

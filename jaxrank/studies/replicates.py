@@ -122,8 +122,8 @@ def bootstrap(
     """
     check_choice("keep", keep, KEEP)
     check_flag("progress", progress, optional=True)
-    data, method, options = of_answers(data, method, options)
-    data = as_data(data)
+    given, method, options = of_answers(data, method, options)
+    data = as_data(given)
     scheme = as_scheme(default_scheme(data) if scheme is None else scheme)
     scheme = scheme.bound(data)
     if isinstance(scheme, Clusters):

@@ -19,7 +19,8 @@ from jaxrank.models.options import check_choice, check_count
 from jaxrank.numerics.interval import check_level
 from jaxrank.numerics.seeds import as_key
 
-SCHEMES = ("trials", "orders")
+SCHEMES = ("independent", "orders")
+"""Completions of every question and model drawn for themselves, with replacement or without."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +113,7 @@ def curves_of(
     key = as_key(seed)
     groups, rest = groups_of(codes, good, scores)
     rest = rest.reshape(n_models, n_questions)
-    found = [credits_of(rules, ties, g, jax.random.fold_in(key, 1), n_paths, scheme == "trials") for g in groups]
+    found = [credits_of(rules, ties, g, jax.random.fold_in(key, 1), n_paths, scheme == "independent") for g in groups]
     shape = (len(rules), n_models, n_all)
     out = {name: np.zeros(shape) for name in ("accuracy", "error", "lower", "upper", "gain_lower", "gain_upper")}
     tails = [(1 - level) / 2, (1 + level) / 2]
@@ -132,7 +133,7 @@ def curves_of(
     exact = np.full(shape, np.nan)
     for r, rule in enumerate(rules):
         if ties != "abstain" and isinstance(rule, Majority | BestOfN):
-            exact[r] = expected(rule, codes, good, scores, scheme == "trials")
+            exact[r] = expected(rule, codes, good, scores, scheme == "independent")
     kept = {name: values[..., sizes - 1] for name, values in out.items()}
     gain = kept["accuracy"] - kept["accuracy"][:1]
     return AnswerCurves(

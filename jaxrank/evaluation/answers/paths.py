@@ -197,6 +197,7 @@ def _path(
     sums = jnp.matmul(rows, held, precision=HIGHEST).reshape(-1, n_answers, n)
     votes = sums[0]
     first = jnp.broadcast_to(jnp.min(jnp.where(hot > 0, time[None], n), axis=1, keepdims=True), votes.shape)
+    rank = place = jnp.zeros_like(held)  # of whom no rule asks
     if plan.tables.shape[0] or any(rule.by_best() for rule in rules if isinstance(rule, Linear)):
         rank = jnp.matmul(jnp.tri(n, k=-1, dtype=jnp.float32), held, precision=HIGHEST)
         place = (jnp.sum(votes, axis=0)[None] * (n + 1) + rank).astype(jnp.int32)
@@ -204,7 +205,7 @@ def _path(
     for rule, line in zip(rules, own, strict=True):
         at = first
         if isinstance(rule, Ranked):
-            weight = plan.tables[line].reshape(-1)[place] * held  # pyright: ignore[reportPossiblyUnbound]
+            weight = plan.tables[line].reshape(-1)[place] * held
             value = hot * scores[None] if rule.scored() else hot
             totals, present = jnp.matmul(value, weight, precision=HIGHEST), votes > 0
             if rule.drops():
@@ -212,8 +213,8 @@ def _path(
                 present = jnp.matmul(hot, kept.astype(jnp.float32), precision=HIGHEST) > 0
                 # Sums of scores tie by chance only; votes do, and then the first among the kept wins.
                 at = first if rule.scored() else _first_kept(hot, jnp.where(kept, time[:, None], n), n)
-        elif rule.by_best():
-            totals = jnp.matmul(hot, jnp.where(rank == 0, held, 0), precision=HIGHEST)  # pyright: ignore
+        elif isinstance(rule, Linear) and rule.by_best():
+            totals = jnp.matmul(hot, jnp.where(rank == 0, held, 0), precision=HIGHEST)
             present = totals > 0
         else:
             assert isinstance(rule, Linear)

@@ -161,18 +161,20 @@ class Answers:
         *,
         n_replicates: int = 10_000,
         n_paths: int = 100,
-        scheme: str = "trials",
+        scheme: str = "independent",
         ties: str = "earliest",
         seed: int = 0,
         level: float = 0.95,
     ) -> AnswerCurves:
         """Accuracy of rules with n completions, for every n (1..N by default).
 
-        **scheme**: "trials" draws completions with replacement, "orders" without. **n_paths**: random orders of the
-        completions of each question on which every rule is tried at every n. **n_replicates**: data sets that are made
-        of them, one order a question; the band holds the share ``level`` of their accuracies: how far single data sets
-        with n completions spread about the mean, on these questions. **ties**: "earliest", "share" or "abstain".
-        Majorities and the best of n have their expectation worked out exactly too (`AnswerCurves.exact`).
+        **scheme**: "independent" draws the completions of each model and question for themselves with replacement, as
+        that scheme of `jaxrank.bootstrap`; "orders" without, so that at n = N only the order differs.  **n_paths**:
+        random orders of the completions of each question on which every rule is tried at every n.  **n_replicates**:
+        data sets that are made of them, one order a question; the band holds the share ``level`` of their accuracies:
+        how far single data sets with n completions spread about the mean, on these questions.  **ties**: "earliest",
+        "share" or "abstain". Majorities and the best of n have their expectation worked out exactly too
+        (`AnswerCurves.exact`).
         """
         several = [rules] if isinstance(rules, str | Rule) else list(rules)
         made = [rule_of(rule) for rule in several]
