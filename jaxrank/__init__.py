@@ -27,32 +27,39 @@ if TYPE_CHECKING:
     from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
     from jaxrank.numerics.separation import Superiority
     from jaxrank.numerics.status import Status
-    from jaxrank.reports import report
+    from jaxrank.reports import leaderboard, report
     from jaxrank.resampling.clusters import clusters
     from jaxrank.results import plots
     from jaxrank.results.agreement import Agreement, FitTable
+    from jaxrank.results.categories import Categories, EqualStrengths
+    from jaxrank.results.coefficients import Coefficients, coefficients
     from jaxrank.results.comparison import Comparison
     from jaxrank.results.comparison_table import ComparisonTable
     from jaxrank.results.convergence import Convergence
     from jaxrank.results.costs import CostFrontier
     from jaxrank.results.factors import Factors
     from jaxrank.results.fit import Result
+    from jaxrank.results.over_time import RatingsOverTime
     from jaxrank.results.pools import Pools
     from jaxrank.results.posterior import Posterior, load_posterior
+    from jaxrank.results.ratings import Ratings, ratings
     from jaxrank.results.replicates import Replicates
     from jaxrank.results.storage import load
     from jaxrank.results.study import Summary
     from jaxrank.results.tiers import Tiers, tiers
     from jaxrank.studies.agreement import agreement, fit_all
+    from jaxrank.studies.categories import by
     from jaxrank.studies.compare import compare, compare_all, runs
     from jaxrank.studies.convergence import convergence
     from jaxrank.studies.costs import cost_frontier
     from jaxrank.studies.diagnosis import Diagnosis, diagnose
     from jaxrank.studies.factors import compare_factors
     from jaxrank.studies.fit import fit
+    from jaxrank.studies.over_time import ratings_over_time
     from jaxrank.studies.pools import model_pools
     from jaxrank.studies.posterior import numpyro_model, posterior
     from jaxrank.studies.replicates import bootstrap, subsample
+    from jaxrank.studies.updates import update
 
 __version__ = "0.1.0"
 
@@ -60,6 +67,8 @@ __all__ = [
     "Agreement",
     "AnswerCurves",
     "Answers",
+    "Categories",
+    "Coefficients",
     "Comparison",
     "ComparisonTable",
     "Comparisons",
@@ -67,6 +76,7 @@ __all__ = [
     "CostFrontier",
     "CriticalDifference",
     "Diagnosis",
+    "EqualStrengths",
     "Factors",
     "Fit",
     "FitTable",
@@ -77,6 +87,8 @@ __all__ = [
     "Pools",
     "Posterior",
     "Rankings",
+    "Ratings",
+    "RatingsOverTime",
     "Replicates",
     "Responses",
     "Result",
@@ -88,8 +100,10 @@ __all__ = [
     "agreement",
     "answers",
     "bootstrap",
+    "by",
     "catalogue",
     "clusters",
+    "coefficients",
     "compare",
     "compare_all",
     "compare_factors",
@@ -108,6 +122,7 @@ __all__ = [
     "from_frame",
     "judges",
     "kendall_tau",
+    "leaderboard",
     "load",
     "load_posterior",
     "methods",
@@ -117,6 +132,8 @@ __all__ = [
     "posterior",
     "priors",
     "rank_scores",
+    "ratings",
+    "ratings_over_time",
     "read",
     "report",
     "runs",
@@ -126,6 +143,7 @@ __all__ = [
     "subsample",
     "tiers",
     "top_k_overlap",
+    "update",
     "weighted_tau",
 ]
 
@@ -160,9 +178,13 @@ _PLACES = {
     "jaxrank.numerics.ranks": "kendall_tau rank_scores spearman top_k_overlap weighted_tau",
     "jaxrank.numerics.separation": "Superiority",
     "jaxrank.numerics.status": "Status",
-    "jaxrank.reports": "report",
+    "jaxrank.reports": "leaderboard report",
     "jaxrank.resampling.clusters": "clusters",
     "jaxrank.results.agreement": "Agreement FitTable",
+    "jaxrank.results.categories": "Categories EqualStrengths",
+    "jaxrank.results.coefficients": "Coefficients coefficients",
+    "jaxrank.results.over_time": "RatingsOverTime",
+    "jaxrank.results.ratings": "Ratings ratings",
     "jaxrank.results.comparison": "Comparison",
     "jaxrank.results.comparison_table": "ComparisonTable",
     "jaxrank.results.convergence": "Convergence",
@@ -176,6 +198,9 @@ _PLACES = {
     "jaxrank.results.study": "Summary",
     "jaxrank.results.tiers": "Tiers tiers",
     "jaxrank.studies.agreement": "agreement fit_all",
+    "jaxrank.studies.categories": "by",
+    "jaxrank.studies.over_time": "ratings_over_time",
+    "jaxrank.studies.updates": "update",
     "jaxrank.studies.compare": "compare compare_all runs",
     "jaxrank.studies.convergence": "convergence",
     "jaxrank.studies.costs": "cost_frontier",

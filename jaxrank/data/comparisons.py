@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jaxrank.data.columns import WEIGHT
-from jaxrank.data.kind import Counted, frozen, joined_notes, union
+from jaxrank.data.kind import Counted, Data, check_kind, frozen, joined_notes, union
 from jaxrank.data.names import as_notes, check_names, listed, name_list, places
 from jaxrank.errors import DataError, OptionError
 
@@ -253,6 +253,13 @@ class Comparisons(Counted):
     def __repr__(self) -> str:
         ties = self.count[self.outcome == TIE].sum()
         return f"Comparisons({len(self.models)} models, {self.count.sum():g} battles, {ties:g} ties)"
+
+
+def comparisons_of(data: Data, who: str) -> Comparisons:
+    """The data, where they are battles, which ``who`` reads."""
+    check_kind(data, ("comparisons",), who, "use jaxrank.fit for these")
+    assert isinstance(data, Comparisons)
+    return data
 
 
 def _encode(a: np.ndarray, b: np.ndarray, models: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:

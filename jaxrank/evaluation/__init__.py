@@ -3,6 +3,7 @@
 from jaxrank.evaluation import rubrics, sequential
 from jaxrank.evaluation.alignment import greedy_alignment
 from jaxrank.evaluation.allocation import next_trials
+from jaxrank.evaluation.answer_style import style
 from jaxrank.evaluation.decisions import (
     rank_with_intervals,
     ranking_confidence,
@@ -56,6 +57,7 @@ __all__ = [
     "sign_flip",
     "signed_rank",
     "stopping_rule",
+    "style",
     "threshold_spectrum_at_k",
     "trials_needed",
     "unanimous_at_k",

@@ -7,21 +7,22 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
+from jaxrank.data.battle_statistic import Battles
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import SEPARATION, choice, number, part
-from jaxrank.models.pairs.fit import PairedModel, fit_paired
+from jaxrank.models.options import SEPARATION, choice, columns, flag, number, part
+from jaxrank.models.pairs.battles import WithCovariates, check_design, fit_battles
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
-from jaxrank.models.ranker import ChecksData, Entry, LeavesUnread, Ranker
+from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solver
 from jaxrank.numerics.solvers import SOLVERS
 
 
-class BradleyTerry(Ranker, PairedModel, LeavesUnread):
+class BradleyTerry(Ranker, WithCovariates, LeavesUnread):
     """Bradley-Terry strengths from wins; ties are dropped, or count half a win to each side.
 
     **Model** Pr(i > j) = sigmoid(theta_i - theta_j) [bradleyterry1952]; maximum likelihood, or with ``prior`` the
@@ -35,9 +36,15 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     components are then arbitrary, their order is not, but where two components have no order: ``NOT_UNIQUE``, one of
     the possible orders; `fit` still raises where models were never compared at all).  ``solver``: one of
     `jaxrank.solvers`, default Newton.
-    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], ``DISCONNECTED``
+    ``covariates``: columns of battles whose differences shift the odds, theta_i - theta_j + beta . x; a pair of columns
+    NAME_a, NAME_b is (a - b) / (a + b) over its root mean square, or with ``relative=False`` a - b, a column NAME is
+    the difference.  ``side``: whether being shown first (being a) has a coefficient delta.  ``covariate_var``: variance
+    of a normal prior on the coefficients, default none. Scores are then strengths where all covariates are 0.
+    **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins is not strongly connected [ford1957], and with covariates
+    where some direction of strengths and coefficients makes no battle less likely [albert1984]; ``DISCONNECTED``
     where it falls apart, ``MAX_STEPS``. With no decisive comparison at all every model ties at 0. A proper prior
     always has an optimum.
+    **Params** with covariates ``beta`` and ``delta``.
     **Departs** scores are logarithms; the source papers use strengths exp(theta).
     """
 
@@ -47,6 +54,10 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
     pseudo: Any = number(None, 0)
     separation: str = choice("raise", SEPARATION)
     solver: Solver = part(Newton(), Solver, SOLVERS)
+    covariates: tuple[str, ...] = columns()
+    side: bool = flag(False)
+    relative: bool = flag(True)
+    covariate_var: Any = number(None, above=0)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -56,29 +67,35 @@ class BradleyTerry(Ranker, PairedModel, LeavesUnread):
         wins = stat.wins + stat.ties / 2 if self.ties == "half" else stat.wins
         return Pairs(wins, jnp.zeros_like(wins))
 
-    def unread(self, stat: Pairs) -> str:
+    def check(self, data: Any) -> None:
+        check_design(self, data)
+
+    def unread(self, stat: Any) -> str:
         if self.ties == "half":
             return ""
-        return unread_pairs(stat, 'ties="half" or bradley_terry_davidson reads them')
+        return unread_pairs(
+            stat.pairs() if isinstance(stat, Battles) else stat, 'ties="half" or bradley_terry_davidson reads them'
+        )
 
-    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
-        return fit_paired(self, stat)
+    def __call__(self, stat: Any, *, key: None = None) -> Fit:
+        return fit_battles(self, stat)
 
 
-class Davidson(Ranker, PairedModel):
+class Davidson(Ranker, WithCovariates):
     """Bradley-Terry strengths with ties: Davidson's model, tie parameter estimated.
 
     **Model** Pr(i > j) : Pr(j > i) : Pr(tie) = pi_i : pi_j : nu sqrt(pi_i pi_j), pi = exp(theta) [davidson1970].
     **Reads** pairs.
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``prior``, ``separation``, ``solver`` as in `BradleyTerry`; the prior is on theta, nu has none. "extend"
-    gives NaN where a tie parameter that runs off is the reason.
+    gives NaN where a tie parameter that runs off is the reason.  ``covariates``, ``side``, ``relative``,
+    ``covariate_var`` as there: pi_i / pi_j is multiplied by exp(beta . x).
     **Status** ``NO_FINITE_OPTIMUM`` where the graph of wins and ties is not strongly connected, or where potentials
     exist that put every win at a distance of at least 1 and every tie within 1 (nu and the strengths then run off
     together);
     ``DISCONNECTED``; ``MAX_STEPS``. Without ties nu is 0, and the model is Bradley-Terry's. With nothing but ties every
     model ties at 0 and nu is infinite.
-    **Params** ``nu``.
+    **Params** ``nu``, with covariates ``beta`` and ``delta``.
     **Departs** where models have equal sufficient statistics: here they tie exactly, while the published code separates
     them by the noise of its optimiser.
     """
@@ -87,29 +104,36 @@ class Davidson(Ranker, PairedModel):
     prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     separation: str = choice("raise", SEPARATION)
     solver: Solver = part(Newton(), Solver, SOLVERS)
+    covariates: tuple[str, ...] = columns()
+    side: bool = flag(False)
+    relative: bool = flag(True)
+    covariate_var: Any = number(None, above=0)
 
     @property
     def likelihood(self) -> DavidsonLikelihood:
         return DavidsonLikelihood()
 
+    def check(self, data: Any) -> None:
+        check_design(self, data)
+
     def observed(self, stat: Pairs) -> Pairs:
         return stat
 
-    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
-        return fit_paired(self, stat)
+    def __call__(self, stat: Any, *, key: None = None) -> Fit:
+        return fit_battles(self, stat)
 
 
-class RaoKupper(Ranker, PairedModel, ChecksData):
+class RaoKupper(Ranker, WithCovariates):
     """Bradley-Terry strengths with ties: the Rao-Kupper threshold model.
 
     **Model** Pr(i > j) = pi_i / (pi_i + kappa pi_j), Pr(tie) = the rest, kappa >= 1 [raokupper1967].
     **Reads** pairs.
     **Scores** log-strengths theta, mean 0 over models.
     **Fields** ``tie_strength``: kappa, >= 1, default 1.1 as published; None estimates it.  ``prior``, ``separation``,
-    ``solver`` as in `BradleyTerry`.
+    ``solver``, ``covariates``, ``side``, ``relative``, ``covariate_var`` as in `BradleyTerry`.
     **Status** as `BradleyTerry` for a fixed kappa (a tie links both ways), as `Davidson` for an estimated one. Without
     ties an estimated kappa is 1.
-    **Params** ``kappa``.
+    **Params** ``kappa``, with covariates ``beta`` and ``delta``.
     **Departs** in nothing.
     """
 
@@ -118,12 +142,17 @@ class RaoKupper(Ranker, PairedModel, ChecksData):
     prior: Prior = part(Flat(), Prior, PRIORS, as_prior)
     separation: str = choice("raise", SEPARATION)
     solver: Solver = part(Newton(), Solver, SOLVERS)
+    covariates: tuple[str, ...] = columns()
+    side: bool = flag(False)
+    relative: bool = flag(True)
+    covariate_var: Any = number(None, above=0)
 
     @property
     def likelihood(self) -> RaoKupperLikelihood:
         return RaoKupperLikelihood(self.tie_strength)
 
     def check(self, data: Any) -> None:
+        check_design(self, data)
         fixed = self.tie_strength is not None and bool(np.all(np.asarray(self.tie_strength) == 1))
         if fixed and np.any(np.asarray(Pairs.of(data).ties) > 0):
             raise OptionError("tie_strength=1 says that nothing ever ties, and the data hold ties; use more, or None")
@@ -131,8 +160,8 @@ class RaoKupper(Ranker, PairedModel, ChecksData):
     def observed(self, stat: Pairs) -> Pairs:
         return stat
 
-    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
-        return fit_paired(self, stat)
+    def __call__(self, stat: Any, *, key: None = None) -> Fit:
+        return fit_battles(self, stat)
 
 
 ENTRIES = (

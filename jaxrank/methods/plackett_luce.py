@@ -11,7 +11,7 @@ from jaxtyping import Array
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import SEPARATION, choice, part
-from jaxrank.models.pairs.fit import PairedModel, Support, fit_paired
+from jaxrank.models.pairs.fit import OfPairs, Support, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
@@ -22,7 +22,7 @@ from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.solvers import SOLVERS
 
 
-class PlackettLuce(Ranker, PairedModel, LeavesUnread):
+class PlackettLuce(Ranker, OfPairs, LeavesUnread):
     """Plackett-Luce strengths of pairwise wins by a minorise-maximise type of iteration.
 
     **Model** a win of i over j is a ranking of two: Pr(i > j) = pi_i / (pi_i + pi_j), pi = exp(theta)

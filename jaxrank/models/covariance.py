@@ -1,9 +1,9 @@
-"""How far each question, or cluster of battles, moves the strengths of paired comparison models: their errors hold when
-results of one cluster are alike (the sandwich by clusters)."""
+"""How far each question moves the strengths of paired comparison models: their errors hold when trials of one question
+are alike (the sandwich by questions)."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,15 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxrank.data.clusters import Clustering
-from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, Comparisons
-from jaxrank.data.kind import Data, check_kind
+from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses, responses_of
 from jaxrank.data.statistics import HIGHEST, Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.clusters import held_share
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
-from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
 
 _PAIRS_AT_ONCE = 2**25  # pairs of models times questions whose results are on the device together
 
@@ -35,64 +34,7 @@ def question_deviations(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) 
     inverse = _inverse(ranker, stat, fit)
     slopes, shares, decided = _slopes(ranker, inverse, stat, fit, data)
     moved = jnp.matmul(slopes - jnp.mean(slopes, axis=0, keepdims=True), inverse, precision=HIGHEST)
-    return np.asarray(moved, np.float64)[:, :n_models], _share(ranker, np.asarray(shares), np.asarray(decided))
-
-
-def _share(ranker: PairedModel, shares: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """The share of the information, float64, from those by the model and by Bradley-Terry of the decided pairs."""
-    shares, decided = shares.astype(np.float64), decided.astype(np.float64)
-    if isinstance(ranker.likelihood, DavidsonLikelihood) and decided.sum() > 0:
-        # Given that a comparison is decided the model is Bradley-Terry's, and ties tell of the tie parameter.
-        return decided * (shares.sum() / decided.sum())
-    return shares
-
-
-def battle_deviations(
-    ranker: PairedModel, stat: Pairs, fit: Fit, data: Data, clusters: Clustering
-) -> tuple[np.ndarray, np.ndarray]:
-    """How far each cluster of battles moves each score, float64 (G, L), and the share (G,) of the information that it
-    holds; as `question_deviations`."""
-    from scipy.sparse import coo_array
-
-    check_kind(data, ("comparisons",), "the sandwich by clusters")
-    data = cast(Comparisons, data)
-    n_models, weight = len(data.models), data.count * data.weight
-    kinds, row = np.unique(np.stack([data.a, data.b, data.outcome], axis=1), axis=0, return_inverse=True)
-    row = row.reshape(-1)
-    inverse = np.asarray(_inverse(ranker, stat, fit), np.float64)
-    found = _pulls(ranker, fitted_params(ranker, fit), *kinds.T)
-    by_gap, by_extra, bent, bent_decided = (np.asarray(x, np.float64)[row] for x in found)
-    places = [data.a, data.b, *(np.full(len(row), n_models + k) for k in range(by_extra.shape[1]))]
-    values = np.concatenate([weight * pull for pull in (by_gap, -by_gap, *by_extra.T)])
-    at = np.tile(clusters.index, len(places)), np.concatenate(places)
-    slopes = coo_array((values, at), (clusters.size, len(inverse))).toarray()
-    variance = np.diag(inverse)
-    spread = weight * (variance[data.a] + variance[data.b] - 2 * inverse[data.a, data.b]) / (n_models - 1)
-    held = (np.bincount(clusters.index, -bend * spread, clusters.size) for bend in (bent, bent_decided))
-    moved = np.matmul(slopes - slopes.mean(axis=0), inverse)
-    return moved[:, :n_models], _share(ranker, *held)
-
-
-@eqx.filter_jit
-def _pulls(ranker: PairedModel, params: Array, a: Array, b: Array, outcome: Array) -> tuple[Array, ...]:
-    """Of the log probability of each of K battles: derivatives by the gap of the strengths (K,) and by the parameters
-    behind them (K, n_extra), the second derivative by the gap (K,), and that of Bradley-Terry."""
-    likelihood = ranker.likelihood
-    n_models = params.shape[0] - likelihood.n_extra
-    won, lost, tied = ((outcome == code).astype(params.dtype) for code in (A_WINS, B_WINS, TIE))
-    none = jnp.zeros_like(won)
-    battle = Pairs(jnp.array([[none, won], [lost, none]]), jnp.array([[none, tied], [tied, none]]))
-    read = jax.vmap(ranker.observed, in_axes=-1)(battle)
-    seen = params[a] - params[b], read.wins[:, 0, 1], read.wins[:, 1, 0], read.ties[:, 0, 1]
-
-    def one(gap: Array, *ends: Array) -> tuple[Array, ...]:
-        pull = lambda of: jax.grad(lambda g, e: of.pair(g, e, *ends), (0, 1))
-        bend = lambda of: jax.grad(lambda g: pull(of)(g, extra)[0])(gap)
-        return (*pull(likelihood)(gap, extra), bend(likelihood), bend(BradleyTerryLikelihood()))
-
-    extra = _extra(likelihood, params[n_models:])
-    by_gap, by_extra, bent, bent_decided = jax.vmap(one)(*seen)
-    return by_gap, by_extra[:, : likelihood.n_extra], bent, bent_decided
+    return np.asarray(moved, np.float64)[:, :n_models], held_share(ranker, np.asarray(shares), np.asarray(decided))
 
 
 def _slopes(ranker: PairedModel, inverse: Array, stat: Pairs, fit: Fit, data: Data) -> list[Array]:
@@ -161,6 +103,4 @@ def _log_prob(likelihood: Any, params: Array, stat: Pairs) -> Array:
 
 def _extra(likelihood: Any, extra: Array) -> Array:
     """The tie parameter as pairs take it."""
-    if isinstance(likelihood, RaoKupperLikelihood) and likelihood.n_extra == 0:
-        return jnp.log(jnp.asarray(likelihood.kappa, extra.dtype))[None]
-    return jnp.maximum(extra, jnp.finfo(extra.dtype).min / 4)  # log 0 where no tie occurred at all
+    return likelihood.behind(jnp.maximum(extra, jnp.finfo(extra.dtype).min / 4))  # log 0 where no tie occurred at all

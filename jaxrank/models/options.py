@@ -104,6 +104,22 @@ def flag(default: bool) -> Any:
     return _static(default, check_flag)
 
 
+def columns() -> Any:
+    """A field for names of columns of the data, none by default: static. One name stands for a list of one."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            return (value,)
+        return tuple(value) if isinstance(value, list | tuple) else _hashable(value)
+
+    def checked(name: str, value: Any) -> None:
+        right = type(value) is tuple and all(isinstance(v, str) and v for v in value)
+        if not right or len(set(value)) < len(value):
+            raise OptionError(f"{name}={shown(value)}; it must be names of columns, each once")
+
+    return eqx.field(default=(), static=True, metadata={"check": checked}, converter=convert)
+
+
 def part(
     default: Any, kind: type, words: Mapping[str, Callable[..., Any]], converter: Callable[[Any], Any] | None = None
 ) -> Any:

@@ -63,9 +63,24 @@ class Ranker(eqx.Module):
         """Fit one statistic. Pure: no Python branching on values, no exceptions for data; failures are statuses."""
 
 
-def statistic_of(ranker: Ranker, data: Any) -> type:
+class Reads(eqx.Module):
+    """Mixin of rankers whose options say which columns of the data are read.
+
+    **reader**: what makes their statistic then, with ``of``, ``rows`` and ``reduce`` as a statistic has them; None
+    where the ranker reads no more than its statistic.
+    """
+
+    @property
+    @abc.abstractmethod
+    def reader(self) -> Any:
+        """An object with the methods of a statistic, or None."""
+
+
+def statistic_of(ranker: Ranker, data: Any) -> Any:
     """The statistic that a ranker reads from these data: counts of categories, where the scores are real numbers and it
     reads them, are moments."""
+    if isinstance(ranker, Reads) and ranker.reader is not None:
+        return ranker.reader
     return Moments if data.kind == "real" and ranker.reads_moments else ranker.statistic
 
 

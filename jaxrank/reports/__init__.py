@@ -1,4 +1,5 @@
-"""``report``: one page about one data set: diagnosis, ranking, its uncertainty, and how it was made."""
+"""``report``: one page about one data set: diagnosis, ranking, its uncertainty, and how it was made. ``leaderboard``:
+a folder about the votes of an arena, for a web server."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jaxrank.data.accepted import DataLike
-from jaxrank.data.files import check_target, check_writable
+from jaxrank.data.files import check_target, check_writable, write_text
 from jaxrank.errors import OptionError
 
 SUFFIXES = (".html", ".md", ".pdf")
@@ -77,3 +78,48 @@ def report(
             (write_html if path.suffix == ".html" else write_markdown)(found.title, sections(found), path)
         advance(1)
     return path
+
+
+def leaderboard(
+    data: DataLike,
+    folder: str | os.PathLike[str],
+    method: str | None = None,
+    *,
+    covariates: Sequence[str] = (),
+    side: bool = False,
+    cluster: str | None = None,
+    category: str | None = None,
+    period: str | float | None = None,
+    anchor: tuple[str, float] | None = None,
+    level: float = 0.95,
+    title: str | None = None,
+    command: str = "",
+) -> Path:
+    """Write a leaderboard of battles into ``folder``: ``index.html``, a page that needs nothing else, and beside it the
+    tables as csv and all of them as ``leaderboard.json``.
+
+    **data**: battles, in any form that `jaxrank.fit` takes. **method**: of paired comparisons, by default that of
+    `jaxrank.fit`. **covariates**, **side**: as its options. **cluster**: the column by whose clusters errors are, by
+    default "voter" where there is one. **category**: the column of the ranks by category, by default "category".
+    **period**: of the history, by default "30D" where battles have a "time" of dates, each value where it is a number.
+    **anchor**: as of `jaxrank.ratings`. **level**: of all intervals. **command**: shown as what made the page.
+
+    Files of an earlier run are replaced, others left alone; returns the page. `OptionError` where ``folder`` is a file.
+    Needs matplotlib (``jaxrank[plot]``).
+    """
+    page = Path(folder) / "index.html"
+    if page.parent.exists() and not page.parent.is_dir():
+        raise OptionError(f"{str(folder)!r} is a file; give the folder that the page goes to")
+    from jaxrank.reports.board import json_of, make_board, tables_of
+
+    board = make_board(data, method, covariates, side, cluster, category, period, anchor, level, title, command)
+    from jaxrank.reports.board_sections import board_sections
+    from jaxrank.reports.html import write_html
+
+    tables = tables_of(board)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    for name, frame in tables.items():
+        write_text(page.with_name(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n"))
+    write_text(page.with_name("leaderboard.json"), json_of(board, tables))
+    write_html(board.title, board_sections(board, tables), page)
+    return page

@@ -14,8 +14,9 @@ from jaxtyping import Array
 from jaxrank.data.clusters import clustering
 from jaxrank.data.kind import Data
 from jaxrank.data.statistics import Counts
-from jaxrank.models.covariance import battle_deviations, question_deviations
+from jaxrank.models.covariance import question_deviations
 from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.clusters import battle_deviations
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import MeanOfCells, MeanOfQuestions, Ranker
 from jaxrank.numerics.contributions import Contributions, contributions
@@ -68,6 +69,7 @@ def of_clusters(ranker: Ranker, stat: Any, fit: Fit, data: Data, column: str) ->
         return None
     assert isinstance(ranker, PairedModel)
     moved, shares = battle_deviations(ranker, stat, fit, data, clustering(data, column))
+    moved = moved[:, : len(data.models)]
     return contributions(moved, shares=shares) if np.isfinite(moved).all() else None
 
 

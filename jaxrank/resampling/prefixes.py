@@ -22,7 +22,7 @@ from jaxrank.data.kind import Counted, Data
 from jaxrank.data.responses import responses_of
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import rounding_resolution
-from jaxrank.models.ranker import Ranker
+from jaxrank.models.ranker import Ranker, statistic_of
 from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Trials
@@ -134,7 +134,7 @@ def make_prefixes(
             "use jaxrank.subsample(n) for a few n"
         )
     if isinstance(data, Counted):
-        return FittedPrefixes(ranker, unit_stream(data, ranker.statistic, scheme), grid)
+        return FittedPrefixes(ranker, unit_stream(data, statistic_of(ranker, data), scheme), grid)
     data = responses_of(data, name)
     common = {"scheme": scheme, "grid": grid, "shape": data.shape}
     shared = isinstance(scheme, Trials)

@@ -333,7 +333,7 @@ def _units(data: Counted, statistic: Any, scheme: Scheme) -> Source:
         raise OptionError(f"subsample(n={scheme.n}): n must be between 1 and the number of {unit}s, {total:g}")
     if isinstance(scheme, Models):
         scheme.check((len(data.models), 1, 1))
-    distinct = data.distinct()
+    distinct = _distinct(data, statistic)
     return UnitSource(
         scheme=scheme,
         statistic=statistic,
@@ -347,7 +347,7 @@ def _units(data: Counted, statistic: Any, scheme: Scheme) -> Source:
 def make_stream(data: Data, ranker: Ranker, scheme: Scheme, pairing: str, method: str) -> Source:
     """The source of results that come one after the other: trials of all models, or battles or ordered lists."""
     if isinstance(data, Counted):
-        return unit_stream(data, ranker.statistic, scheme)
+        return unit_stream(data, statistic_of(ranker, data), scheme)
     return make_source(data, ranker, scheme, pairing, method)
 
 
@@ -356,7 +356,7 @@ def unit_stream(data: Counted, statistic: Any, scheme: Scheme) -> UnitStream:
     unit = data.unit
     if not data.whole:
         raise OptionError(f"count holds fractions; {unit}s that come one after the other must be whole")
-    distinct = data.distinct()
+    distinct = _distinct(data, statistic)
     copies = np.repeat(np.arange(len(distinct.count)), np.rint(distinct.count).astype(int))
     shape = (len(data.models), 1, len(copies))
     scheme.check(shape)
@@ -369,6 +369,11 @@ def unit_stream(data: Counted, statistic: Any, scheme: Scheme) -> UnitStream:
         n_distinct=len(distinct.count),
         float_dtype=np.dtype(jnp.zeros(()).dtype),
     )
+
+
+def _distinct(data: Counted, statistic: Any) -> Counted:
+    """Equal units merged, unless the statistic reads the columns in which they differ."""
+    return data if getattr(statistic, "by_row", False) else data.distinct()
 
 
 def _unit_rows(data: Counted, distinct: Counted, statistic: Any) -> Any:

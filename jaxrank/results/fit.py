@@ -125,7 +125,8 @@ class Result(RankedModels, ErrorsByUnit):
     @cached_property
     def unread(self) -> str:
         """What the method did not read of the data, and the option that reads it; empty where it read everything."""
-        return self.ranker.unread(self.stat) if isinstance(self.ranker, LeavesUnread) else ""
+        with self.precision():
+            return self.ranker.unread(self.stat) if isinstance(self.ranker, LeavesUnread) else ""
 
     def explain(self) -> str:
         """The status as a sentence, with the models or questions behind it and the remedy."""

@@ -28,7 +28,15 @@ from jaxrank.errors import DataError, OptionError
 MODULES = frozenset(
     f"jaxrank.{name}"
     for name in (
-        *("data.ballots", "data.comparisons", "data.event_statistics", "data.order_statistic", "data.rankings"),
+        *(
+            "data.ballots",
+            "data.battle_statistic",
+            "data.comparisons",
+            "data.covariates",
+            "data.event_statistics",
+            "data.order_statistic",
+            "data.rankings",
+        ),
         *("data.moments", "data.responses", "data.statistics"),
         *("data.weights", "numerics.interval", "numerics.separation", "numerics.status", "numerics.solve.fixed_point"),
         *("numerics.solve.lbfgs", "numerics.solve.newton", "numerics.solve.quadrature", "models.fit"),
@@ -41,6 +49,7 @@ MODULES = frozenset(
             "resampling.sources",
         ),
         *("resampling.tally", "resampling.uneven", "resampling.work", "results.agreement", "results.convergence"),
+        *("results.categories", "results.coefficients", "results.over_time", "results.ratings"),
         *("results.fit", "results.pools", "results.posterior", "results.replicates", "results.study", "results.tiers"),
         *("numerics.paired", "results.comparison", "results.comparison_table"),
         *("results.costs", "results.factors", "results.stops"),

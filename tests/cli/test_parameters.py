@@ -157,6 +157,7 @@ QUICK = {
     "judges": ["--prior", "perfect", "--samples", "4"],
     "posterior": ["-m", "bayes", "--samples", "3", "--chains", "1"],
     "report": ["--replicates", "3", "--methods", "avg"],
+    "leaderboard": ["-o", "site"],
     "convert": ["-o", "out.parquet"],
     "diff": ["--old", "a", "--new", "b"],
 }
@@ -165,7 +166,7 @@ QUICK = {
 READ_BY = "check"
 """The command with which all bad values of the options of reading are tried, which one function reads for all; with the
 others one value of each."""
-SLOW = ("methods", "converge", "evaluate", "judges", "posterior", "report")
+SLOW = ("methods", "converge", "evaluate", "judges", "leaderboard", "posterior", "report")
 
 
 def kind_of(option: Any) -> str:
@@ -199,12 +200,22 @@ def data_file(folder: Path) -> str:
     return path.name
 
 
+def votes_file(folder: Path) -> str:
+    """Battles, for the command that reads these alone."""
+    path = folder / "votes.csv"
+    rng = np.random.default_rng(0)
+    pairs = [*itertools.permutations("abc", 2)] * 10
+    rows = [f"{a},{b},{'tie' if rng.random() < 0.2 else rng.choice(['model_a', 'model_b'])}" for a, b in pairs]
+    path.write_text("\n".join(["model_a,model_b,winner", *rows]) + "\n", encoding="utf-8")
+    return path.name
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.rank_promotion("allow")
 @pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.slow if c in SLOW else ()) for c in TRIED])
 def test_no_bad_argument_ends_in_a_traceback(run: Run, command: str, tmp_path: Path, record_property: Any) -> None:
     """interface 21 and section 4: every bad value of every option of every command; the number of runs is printed."""
-    file = data_file(tmp_path)
+    file = votes_file(tmp_path) if command == "leaderboard" else data_file(tmp_path)
     if command == "merge":
         assert run("bootstrap", file, *QUICK["bootstrap"], "--checkpoint", "study")[0] == 0
         file = "study"
@@ -292,8 +303,8 @@ def test_a_file_alone_is_ranked(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "option", "name"),
     [
-        *[(c, "--output", "no/such/x.csv") for c in sorted(set(TRIED) - {"report"})],
-        *[(c, "--output", "x.txt") for c in TRIED],
+        *[(c, "--output", "no/such/x.csv") for c in sorted(set(TRIED) - {"report", "leaderboard"})],
+        *[(c, "--output", "x.txt") for c in TRIED if c != "leaderboard"],
         *[(c, "--save", "no/such/x.npz") for c in ("bootstrap", "converge", "posterior")],
         *[(c, "--save", "x.txt") for c in ("bootstrap", "methods", "converge", "posterior")],
         ("report", "--output", "no/such/x.html"),

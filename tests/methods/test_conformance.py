@@ -110,8 +110,8 @@ ORDERS = {"questions_reordered": QUESTION_ORDER, "gathered_questions": QUESTION_
 """Variants whose questions are others of "graded": earlier outcomes go with their questions."""
 
 # One entry a distinct ranker: identifiers that only differ in traced numbers still run each on its own.
-# Methods that read ordered lists have their own tests.
-ENTRIES = [e for e in jr.entries().values() if e.ranker().statistic.name != "orders"]
+# Methods that read ordered lists or graded battles alone have their own tests.
+ENTRIES = [e for e in jr.entries().values() if e.ranker().statistic.name not in ("orders", "battles")]
 BY_NAME = {e.name: e for e in (*ENTRIES, *dead.ENTRIES)}
 
 

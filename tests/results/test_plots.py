@@ -63,6 +63,14 @@ def judged() -> Any:
     return jr.judges.infer(scores, prior="perfect", n_samples=50)
 
 
+VOTES = jr.Comparisons(
+    *zip(*[(0, 1), (1, 2), (2, 0)] * 6, strict=True),
+    [1, 1, 0, 0, 1, 1, 1, 0, 0] * 2,
+    models=NAMES[:3],
+    columns={"category": ["p", "$q$"] * 9, "time": [0.0, 1, 2] * 6},
+)
+
+
 @pytest.fixture(scope="module")
 def sources(data: jr.Responses) -> dict[str, Any]:
     rng = np.random.default_rng(2)
@@ -76,6 +84,9 @@ def sources(data: jr.Responses) -> dict[str, Any]:
         "FitTable": jr.fit_all(data, ["bayes", "avg", "borda"]),
         "Scaling": scaled(),
         "Judges": judged(),
+        "Coefficients": jr.coefficients(jr.fit(VOTES, "bradley_terry", side=True)),
+        "RatingsOverTime": jr.ratings_over_time(VOTES, drift=0.1),
+        "Categories": jr.by(VOTES, "category", "bradley_terry_map"),
         "Sensitivity": {"weak": judged(), "perfect": judged()},
         "Comparison": jr.compare(data, NAMES[0], "d", margin=0.1),
         "ComparisonTable": jr.compare_all(data),
@@ -89,6 +100,7 @@ CASES = [
     for of in (
         *("Result", "Replicates", "Convergence", "Posterior", "FitTable"),
         *("Comparison", "ComparisonTable", "CostFrontier"),
+        *("Coefficients", "RatingsOverTime", "Categories"),
     )
     for kind in drawing.kinds_of(getattr(jr, of))
     if kind not in ("items", "wright", "hodge", "critical_difference")
@@ -255,6 +267,9 @@ ARGUMENTS = {
     "profiles": ("Result", ("source", "models", "level")),
     "scaling_curves": ("Scaling", ("source",)),
     "scaling_parts": ("Scaling", ("source", "level")),
+    "coefficients": ("Coefficients", ("source",)),
+    "ratings_over_time": ("RatingsOverTime", ("source", "level", "coloured")),
+    "ranks_by_category": ("Categories", ("source", "coloured")),
     "judge_triangle": ("Judges", ("source",)),
     "judge_ranks": ("Sensitivity", ("source", "level")),
     "paired_dots": ("Comparison", ("source", "top")),

@@ -4,6 +4,8 @@ Interface 21 and 15; what is taken is run."""
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,16 @@ FRAME = {"model": ["a", "a", "b", "b"], "question": ["p", "q", "p", "q"], "score
 OWN = np.eye(3, 4, dtype=bool)
 LISTS, JUDGED = [["a", "b"], ["b", "a"]], np.random.default_rng(1).integers(0, 3, (3, 4, 10))
 
+VOTES = jr.Comparisons(
+    ["x", "y", "x"], ["y", "x", "y"], [1, 1, 0.5], columns={"time": [1, 2, 3], "category": ["p"] * 3}
+)
+
+
+@functools.cache
+def _voted():
+    return jr.fit(VOTES, "bradley_terry_map")
+
+
 evaluation = jr.evaluation
 FUNCTIONS = {
     **{
@@ -90,6 +102,16 @@ FUNCTIONS = {
     },
     "rank_scores": (jr.rank_scores, {"scores": SCORES}, ("scores", "method", "resolution")),
     "tiers": (jr.tiers, {}, ("source",)),
+    "by": (jr.by, {"data": VOTES, "column": "category", "method": "bradley_terry_map"}, ("data", "column", "method")),
+    "ratings_over_time": (
+        jr.ratings_over_time,
+        {"data": VOTES, "drift": 0.1},
+        ("data", "period", "drift", "start_var", "ties", "time"),
+    ),
+    "ratings": (lambda **k: jr.ratings(**{"result": _voted(), **k}), {}, ("result", "anchor", "level")),
+    "coefficients": (jr.coefficients, {}, ("result",)),
+    "update": (lambda **k: jr.update(**{"result": _voted(), "battles": VOTES, **k}), {}, ("result", "battles")),
+    "style": (jr.evaluation.style, {}, ("text",)),
     "concat": (jr.concat, {}, ("parts",)),
     "from_frame": (jr.from_frame, {"frame": FRAME}, ("frame", "model", "levels", "threshold", "ties", "bothbad")),
     "load": (jr.load, {}, ("path",)),

@@ -89,6 +89,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "agreement gold": lambda data: jr.agreement(data, ["bradley_terry_map"], gold="borda"),
     "diagnose": jr.diagnose,
     "posterior": lambda data: jr.posterior(data, "bradley_terry", sampler="laplace", n_chains=2, n_samples=20),
+    "by": lambda data: jr.by(data, "category"),
+    "ratings_over_time": lambda data: jr.ratings_over_time(data),
+    "fit side": lambda data: jr.fit(data, "bradley_terry_map", side=True),
     "tiers": lambda data: jr.tiers(jr.fit(data)),
     "summary": lambda data: jr.fit(data).summary(),
     "to_frame": lambda data: jr.fit(data).to_frame(),
@@ -114,8 +117,9 @@ REFUSALS = (
 WORKS_ON_ALL = {"fit", "fit bradley_terry_map", "diagnose", "summary", "to_frame"}
 """The calls that anyone tries first; but for counts alone, which say nothing of pairs by index."""
 NOT_OF_LISTS = {
-    "fit avg", "fit rasch_map", "fit dynamic_irt_state_space", "fit pairing", "fit R0", "bootstrap questions",
-    "convergence stop", *(call for call in CALLS if call.startswith(("compare", "cost_frontier"))),
+    "fit avg", "fit rasch_map", "fit dynamic_irt_state_space", "fit pairing", "fit R0", "bootstrap questions", "by",
+    "ratings_over_time", "fit side", "convergence stop",
+    *(call for call in CALLS if call.startswith(("compare", "cost_frontier"))),
 }  # fmt: skip
 COMPILING = {
     "convergence", "convergence stop", "model_pools", "tiers", "bootstrap", "subsample", "posterior",

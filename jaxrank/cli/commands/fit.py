@@ -19,6 +19,7 @@ from jaxrank.cli.arguments import (
     settings_of,
     with_data,
 )
+from jaxrank.cli.battles import Anchor, By, Covariates, Period, Scale, Side
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 
 
@@ -35,8 +36,15 @@ def fit(
     seed: Seed = 0,
     output: Output = None,
     plot: Plots = [],  # noqa: B006
+    covariate: Covariates = [],  # noqa: B006
+    side: Side = False,
+    scale: Scale = None,
+    anchor: Anchor = None,
+    by: By = None,
+    period: Period = None,
 ) -> None:
     """Rank the models of FILE by one method, with intervals where the method has them."""
+    from jaxrank.cli.battles import check_views, show_categories, show_coefficients, show_periods, show_ratings
     from jaxrank.cli.prior import read_prior
     from jaxrank.cli.results import by_clusters, fit_quietly, result_table, say_headline, say_notes
     from jaxrank.results.fit import Result
@@ -44,12 +52,24 @@ def fit(
     check_output("--output", output)
     plots = check_plots(plot, Result)
     name = chosen_method(method, data, prior_file)
-    options = settings_of(name, settings)
+    options = settings_of(name, settings) | ({"covariates": covariate} if covariate else {})
+    options |= {"side": True} if side else {}
+    check_views(scale, anchor, by, period, plot)
+    if by is not None:
+        show_categories(data, by, name, options, output)
+        return
+    if period is not None:
+        show_periods(data, period, level, output)
+        return
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
     result = result if cluster is None else by_clusters(result, cluster)
     say_headline(result, level, include_partial)
-    result_table(result, level, ranks, include_partial).emit(output)
+    if scale is None:
+        result_table(result, level, ranks, include_partial).emit(output)
+    else:
+        show_ratings(result, anchor, level, output)
+    show_coefficients(result, level)
     draw_plots(result, plots, level=level)
     say_notes(result, level, include_partial)
 

@@ -33,8 +33,8 @@ class PairedModel(Explains, HasCovariance, StartsNear):
 
     @property
     @abc.abstractmethod
-    def likelihood(self) -> Likelihood:
-        """The likelihood that is maximised."""
+    def likelihood(self) -> Any:
+        """The `PairLikelihood` that is maximised; of models of graded battles the outcomes, for one grade."""
 
     @abc.abstractmethod
     def observed(self, stat: Pairs) -> Pairs:
@@ -49,17 +49,21 @@ class PairedModel(Explains, HasCovariance, StartsNear):
         compared = (stat.total > 0).astype(seen.wins.dtype)
         return Pairs(seen.wins + jnp.asarray(pseudo, seen.wins.dtype) / 2 * compared, seen.ties)
 
+
+class OfPairs(PairedModel):
+    """A paired comparison ranker that reads pairs and nothing else."""
+
     def covariance(self, stat: Pairs, fit: Fit) -> Float[Array, "models models"]:
         """From the observed information, the tie parameter estimated beside the strengths."""
         n = fit.scores.shape[-1]
         return paired_covariance(self, stat, fit)[:n, :n]
 
     def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
-        return _explanation(self, self.read(stat), Status(int(fit.status)), models)
+        return explanation(self, self.read(stat), Status(int(fit.status)), models)
 
     def near(self, stat: Pairs, fit: Fit) -> PairedModel:
         """With "extend", where groups of models have optima of their own, this model."""
-        return self if self.separation == "extend" else begin_near(self, _near(self, stat, fit), fit)
+        return self if self.separation == "extend" else begin_near(self, near_pairs(self, stat, fit), fit)
 
 
 class Support(eqx.Module):
@@ -72,7 +76,7 @@ class Support(eqx.Module):
     alive: Bool[Array, ""]
 
 
-def _support(model: PairedModel, stat: Pairs) -> Support:
+def support(model: PairedModel, stat: Pairs) -> Support:
     """Existence of the optimum, decided before the solver runs. ``stat`` is what ``model.read`` returned."""
     n = stat.wins.shape[0]
     everyone = jnp.ones((n, n), bool)
@@ -109,7 +113,7 @@ def fit_paired(model: PairedModel, stat: Pairs, search: Search | None = None) ->
     """Maximum likelihood or a posteriori strengths with every failure as a status. ``search``: another way to the
     optimum than the model's ``solver``."""
     stat = model.read(stat)
-    known = _support(model, stat)
+    known = support(model, stat)
     inside = _determined(model, stat, known)
     if search is not None:
         return _assemble(model, stat, known, search(inside, known))
@@ -146,20 +150,20 @@ def _assemble(model: PairedModel, stat: Pairs, known: Support, solution: Solutio
     scores = jnp.where(lost, jnp.nan, scores)
     params: dict[str, Any] = {"theta": jnp.where(lost, jnp.nan, theta)}
     if likelihood.n_extra:
-        params.update(_tie_parameter(likelihood, solution.params[n], stat, lost, known.alive))
+        params.update(tie_parameter(likelihood, solution.params[n], stat, lost, known.alive))
     return Fit(scores, status, solution.steps, solver_resolution(scores, solution.error), params)
 
 
 def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array, "n n"]:
     """Inverse observed information of centred theta (and, last, of log nu or log kappa) at a fit."""
     stat = model.read(stat)
-    known = _support(model, stat)
+    known = support(model, stat)
     inside = _determined(model, stat, known)
     return covariance(model.likelihood, model.prior, fitted_params(model, fit), inside, known.together)
 
 
 @eqx.filter_jit
-def _near(model: PairedModel, stat: Pairs, fit: Fit) -> Near:
+def near_pairs(model: PairedModel, stat: Pairs, fit: Fit) -> Near:
     return Near(fitted_params(model, fit), paired_covariance(model, stat, fit))
 
 
@@ -168,11 +172,13 @@ def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
     theta = fit.params["theta"]
     if model.likelihood.n_extra == 0:
         return theta
+    if "thresholds" in fit.params:
+        return jnp.concatenate([theta, fit.params["thresholds"]])
     extra = fit.params["kappa"] if isinstance(model.likelihood, RaoKupperLikelihood) else fit.params["nu"]
     return jnp.append(theta, jnp.log(extra))
 
 
-def _explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequence[str]) -> str:
+def explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequence[str]) -> str:
     if status == Status.DISCONNECTED:
         groups = _groups(np.asarray(stat.total) > 0, directed=False)
         listed = "; ".join("{" + name_list(models, g, 4) + "}" for g in groups[:6])
@@ -233,7 +239,7 @@ def _extended(theta: Array, known: Support) -> tuple[Float[Array, " models"], Bo
     return jnp.where(jnp.max(level) > 0, scores - jnp.nanmean(scores), scores), jnp.all(chained)
 
 
-def _tie_parameter(likelihood: Likelihood, raw: Array, stat: Pairs, lost: Array, alive: Array) -> dict[str, Array]:
+def tie_parameter(likelihood: Likelihood, raw: Array, stat: Pairs, lost: Array, alive: Array) -> dict[str, Array]:
     no_ties = ~jnp.any(stat.ties > 0)
     if isinstance(likelihood, RaoKupperLikelihood):
         value = jnp.where(no_ties, 1, jnp.where(alive, jnp.exp(raw), jnp.inf))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -13,18 +14,30 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.likelihood import Likelihood, identity
 from jaxrank.models.options import number
+from jaxrank.models.pairs.outcomes import Limit, OutcomeModel
 from jaxrank.numerics.lanes import lanes
 
+_NEVER = -1e30  # log nu = log 0 where no tie occurred
 
-class PairLikelihood(Likelihood):
-    """A likelihood in which a pair of models enters through the difference of their strengths alone.
 
-    **tied**: whether a tie is an outcome; otherwise ties are not read.
-    """
+class PairLikelihood(Likelihood, OutcomeModel):
+    """A likelihood in which a pair of models enters through the difference of their strengths alone."""
 
     statistic: ClassVar[type] = Pairs
     laned: ClassVar[bool] = True
-    tied: ClassVar[bool] = True
+
+    def behind(self, extra: Array) -> Array:
+        return extra
+
+    def of_counts(self, d: Array, extra: Array, counts: Sequence[Any] | Array) -> Array:
+        return self.pair(d, extra, *counts)
+
+    def begin(self, stat: Any) -> Array:
+        return self.start(stat.pairs())
+
+    def limits(self) -> tuple[Limit, ...]:
+        free = self.n_extra
+        return (0, 1, -free), (1, -1, -free), (2, 1, free), (2, -1, free)
 
     @abc.abstractmethod
     def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
@@ -112,6 +125,9 @@ class RaoKupperLikelihood(PairLikelihood):
     def n_extra(self) -> int:
         return 0 if self.kappa is not None else 1
 
+    def behind(self, extra: Array) -> Array:
+        return extra if self.kappa is None else jnp.log(jnp.asarray(self.kappa, extra.dtype))[None]
+
     def log_prob(self, params: Array, stat: Pairs) -> Array:
         theta, tau = self._split(params)
         return jnp.sum(self.pair(_differences(theta), tau[None], stat.wins, 0, stat.ties / 2))
@@ -159,6 +175,8 @@ class DavidsonLikelihood(PairLikelihood):
     """Pr(i > j) and Pr(tie) in the ratio pi_i : nu sqrt(pi_i pi_j), nu estimated; last parameter log nu
     [davidson1970]."""
 
+    untied: ClassVar[float] = _NEVER
+
     @property
     def n_extra(self) -> int:
         return 1
@@ -192,16 +210,13 @@ class DavidsonLikelihood(PairLikelihood):
         return jnp.concatenate([log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0)[None]])
 
 
-_NEVER = -1e30  # log nu = log 0 where no tie occurred
-
-
 def _davidson_shares(d: Array, eta: Array) -> tuple[Array, Array, Array]:
     """Log of the normaliser, Pr(i > j) - Pr(j > i) and Pr(tie), (anti)symmetric in d to the last bit."""
-    size = jnp.abs(d) / 2
-    top = jax.lax.stop_gradient(jnp.maximum(size, eta))  # cancels
-    ahead, behind, level = jnp.exp(size - top), jnp.exp(-size - top), jnp.exp(eta - top)
+    half = d / 2  # no absolute value: its derivatives at 0 would be lost
+    top = jax.lax.stop_gradient(jnp.maximum(jnp.abs(half), eta))  # cancels
+    ahead, behind, level = jnp.exp(half - top), jnp.exp(-half - top), jnp.exp(eta - top)
     whole = ahead + behind + level
-    return top + jnp.log(whole), jnp.sign(d) * (ahead - behind) / whole, level / whole
+    return top + jnp.log(whole), (ahead - behind) / whole, level / whole
 
 
 def log_odds(wins: Float[Array, "models models *lanes"]) -> Float[Array, "models *lanes"]:

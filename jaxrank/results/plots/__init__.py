@@ -10,15 +10,19 @@ plot is drawn.
 from __future__ import annotations
 
 from jaxrank.results.agreement import Agreement, FitTable
+from jaxrank.results.categories import Categories
+from jaxrank.results.coefficients import Coefficients
 from jaxrank.results.comparison import Comparison
 from jaxrank.results.comparison_table import ComparisonTable
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.costs import CostFrontier
 from jaxrank.results.drawing import Drawer, register
 from jaxrank.results.fit import Result
+from jaxrank.results.over_time import RatingsOverTime
 from jaxrank.results.plots.agreement_matrix import agreement
 from jaxrank.results.plots.bump_chart import bump
 from jaxrank.results.plots.chains import chain_ranks, effective_size, trace
+from jaxrank.results.plots.coefficient_lines import coefficients
 from jaxrank.results.plots.convergence_at_n import convergence
 from jaxrank.results.plots.cost_and_score import frontier
 from jaxrank.results.plots.critical_differences import critical_difference
@@ -32,8 +36,10 @@ from jaxrank.results.plots.profiles_by_threshold import profiles
 from jaxrank.results.plots.question_dots import paired_dots
 from jaxrank.results.plots.rank_shares import rank_distribution
 from jaxrank.results.plots.ranking_chart import leaderboard
+from jaxrank.results.plots.ranks_of_categories import ranks_by_category
 from jaxrank.results.plots.responses import response_matrix
 from jaxrank.results.plots.scaling_levels import scaling_curves, scaling_parts
+from jaxrank.results.plots.strengths_by_period import ratings_over_time
 from jaxrank.results.plots.superiority_matrix import superiority
 from jaxrank.results.plots.tau_by_n import tau_curve
 from jaxrank.results.plots.tier_lines import tiers
@@ -46,6 +52,7 @@ __all__ = [
     "agreement",
     "bump",
     "chain_ranks",
+    "coefficients",
     "confidence_sequence",
     "convergence",
     "critical_difference",
@@ -61,6 +68,8 @@ __all__ = [
     "pass_curves",
     "profiles",
     "rank_distribution",
+    "ranks_by_category",
+    "ratings_over_time",
     "response_matrix",
     "scaling_curves",
     "scaling_parts",
@@ -99,3 +108,6 @@ register(
 register(Comparison, {"questions": paired_dots, "forest": forest})
 register(ComparisonTable, {"forest": forest})
 register(CostFrontier, {"frontier": frontier})
+register(Coefficients, {"coefficients": coefficients})
+register(RatingsOverTime, {"ratings": ratings_over_time})
+register(Categories, {"ranks": ranks_by_category})

@@ -14,7 +14,11 @@ from jaxrank.data.responses import Responses
 from jaxrank.results.returned import Returned, named
 from jaxrank.studies.diagnosis.battles import findings_of_battles
 from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, PROBLEM, Finding
+from jaxrank.studies.diagnosis.parts import categories, cycles, drift, neighbours
+from jaxrank.studies.diagnosis.shifts import covariates, side_bias, tie_convention
 from jaxrank.studies.diagnosis.tensor import findings_of_responses
+from jaxrank.studies.diagnosis.voters import battles_alike, bursts, one_sided_voters, one_voter, repetitions
+from jaxrank.studies.diagnosis.votes import FEWEST, Votes, looked_at
 from jaxrank.studies.diagnosis.wins import findings_of_wins
 
 if TYPE_CHECKING:
@@ -87,8 +91,20 @@ class Diagnosis(Returned):
         return "\n".join(lines)
 
 
+_OF_VOTES = (
+    *(side_bias, covariates, tie_convention),
+    *(one_sided_voters, one_voter, battles_alike, bursts, repetitions),
+    *(drift, categories, cycles, neighbours),
+)
+
+
 def diagnose(data: DataLike) -> Diagnosis:
-    """Look at any data that `jaxrank.fit` takes, of one model or more; nothing is fitted.
+    """Look at any data that `jaxrank.fit` takes, of one model or more. Of trials and lists nothing is fitted.
+
+    Of 100 battles or more Bradley-Terry is, by all that is known of them (voter, question, category, time, lengths):
+    a bias to one side, covariates that shift votes, how ties count, voters who favour a model, the weight of one
+    voter, battles that are alike, repetitions, drift, categories that differ, cycles, neighbours that are not told
+    apart. What is tested comes up by chance in one of a thousand clean data sets.
 
     >>> import jaxrank as jr
     >>> found = jr.diagnose(jr.Comparisons(["ada", "ada"], ["bob", "cyd"], [1, 1]))
@@ -98,6 +114,8 @@ def diagnose(data: DataLike) -> Diagnosis:
     data, found = as_data(data, at_least=1), []
     if isinstance(data, Comparisons):
         found += findings_of_battles(data)
+        if data.count.sum() >= FEWEST and len(data.models) > 1:
+            found += looked_at(Votes(data), _OF_VOTES)
     elif isinstance(data, Responses):
         found += findings_of_responses(data)
     found += [_names(data), *findings_of_wins(data)]

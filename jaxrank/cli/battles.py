@@ -1,0 +1,113 @@
+"""What ``jaxrank fit`` shows of battles beside a ranking: coefficients, points of Elo, categories, periods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jaxrank.cli.runtime import say
+from jaxrank.cli.tables import Bars, Table
+from jaxrank.errors import OptionError
+
+BATTLES = "Battles"
+Covariates = Annotated[
+    list[str],
+    typer.Option(
+        "--covariate",
+        metavar="COLUMN",
+        help="A column whose difference shifts the odds, or NAME of two columns NAME_a and NAME_b; may be repeated.",
+        rich_help_panel=BATTLES,
+    ),
+]
+Side = Annotated[
+    bool, typer.Option("--side", help="Estimate what being shown first is worth.", rich_help_panel=BATTLES)
+]
+Scale = Annotated[
+    str | None, typer.Option("--scale", metavar="elo", help="Show points of Elo.", rich_help_panel=BATTLES)
+]
+Anchor = Annotated[
+    str | None,
+    typer.Option("--anchor", metavar="MODEL=POINTS", help="The level of --scale elo.", rich_help_panel=BATTLES),
+]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="COLUMN", help="Ranks in each category of a column.", rich_help_panel=BATTLES),
+]
+Period = Annotated[
+    str | None,
+    typer.Option(
+        "--period", metavar="LENGTH", help="Ratings over time by periods such as 30D.", rich_help_panel=BATTLES
+    ),
+]
+
+
+def check_views(
+    scale: str | None, anchor: str | None, by: str | None, period: str | None, plots: Sequence[str] = ()
+) -> None:
+    """`OptionError` for options that do not go together, before anything is computed."""
+    if scale not in (None, "elo"):
+        raise OptionError(f"--scale {scale}; it must be elo")
+    if anchor is not None and scale is None:
+        raise OptionError("--anchor is the level of --scale elo; add --scale elo")
+    parse_anchor(anchor)
+    if by is not None and period is not None:
+        raise OptionError("--by and --period exclude each other; leave one out")
+    if plots and (by is not None or period is not None):
+        raise OptionError("--plot draws the ranking of all battles; leave --by and --period out")
+    if scale is not None and (by is not None or period is not None):
+        raise OptionError("--scale elo is for the ranking of all battles; leave --by and --period out")
+
+
+def parse_anchor(text: str | None) -> tuple[str, float] | None:
+    """``"gpt-4=1000"`` -> ("gpt-4", 1000.0)."""
+    if text is None:
+        return None
+    model, equals, points = text.rpartition("=")
+    try:
+        return (model, float(points)) if equals else (text, 1000.0)
+    except ValueError:
+        raise OptionError(f"--anchor {text!r}; it must be MODEL=POINTS, such as gpt-4=1000") from None
+
+
+def parse_period(text: str | None) -> str | float | None:
+    """``"30D"`` as it is, ``"7"`` -> 7.0."""
+    return float(text) if text is not None and text.replace(".", "", 1).isdecimal() else text
+
+
+def show_ratings(result: Any, anchor: str | None, level: float, output: Path | None) -> None:
+    import jaxrank as jr
+
+    found = jr.ratings(result, anchor=parse_anchor(anchor), level=level)
+    title = f"{result.method}, points of Elo, {100 * level:g} % intervals"
+    Table.of(found.to_frame(), title, Bars("rating", "lower", "upper"), result._record()).emit(output)
+    say(f"note: {found.note}")
+
+
+def show_coefficients(result: Any, level: float) -> None:
+    """The coefficients of covariates, where there are any."""
+    if getattr(result.ranker, "covariates", ()) or getattr(result.ranker, "side", False):
+        import jaxrank as jr
+
+        found = jr.coefficients(result, level=level)
+        Table.of(found.to_frame(), "coefficients: log-odds by unit of the covariate").show()
+
+
+def show_categories(data: Any, column: str, method: str, options: dict[str, Any], output: Path | None) -> None:
+    import jaxrank as jr
+
+    found = jr.by(data, column, method, dtype="float64", **options)
+    Table.of(found.to_frame(), f"{method}: ranks by {column}").emit(output)
+    for line in found._foot():
+        say(line)
+
+
+def show_periods(data: Any, period: str, level: float, output: Path | None) -> None:
+    import jaxrank as jr
+
+    found = jr.ratings_over_time(data, period=parse_period(period))
+    Table.of(found.to_frame(level=level), found._title()).emit(output)
+    for note in found.notes[len(data.notes) :]:
+        say(f"note: {note}")

@@ -1,0 +1,126 @@
+"""Covariates of battles: columns of a battle table as differences between the two sides of every battle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.names import name_list
+from jaxrank.errors import DataError, OptionError, UnsupportedDataError
+
+SIDE = "side"
+"""The name of the coefficient of having been shown first."""
+_FEW = 2**14  # battles that are looked at first
+_FLAT = 1e-9  # of its sum of squares: what is left of a covariate that is a function of the models
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which covariates of battles a model reads.
+
+    **columns**: names.  **side**: whether a was shown first, as a covariate of its own, the last.  **relative**: how a
+    pair of columns ``<name>_a``, ``<name>_b`` enters: as (a - b) / (a + b), 0 where both are 0, over its root mean
+    square over all battles; else as a - b. A single column ``<name>`` is the difference already and enters as it is.
+    """
+
+    columns: tuple[str, ...] = ()
+    side: bool = False
+    relative: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients in their order."""
+        return (*self.columns, *([SIDE] if self.side else []))
+
+    def values(self, data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
+        """The covariates of every battle, float64 (C, E), in favour of a, and the unit (C,) of each: its root mean
+        square over the battles where it is relative, else 1."""
+        columns = [_difference(data, name, self.relative) for name in self.columns]
+        units = [_size(x, data.count * data.weight) if ratio else 1.0 for x, ratio in columns]
+        x = [x for x, _ in columns] + ([np.ones(len(data.a))] if self.side else [])
+        scale = np.array([*units, *([1.0] if self.side else [])])
+        return np.array(x).reshape(len(x), len(data.a)), scale
+
+    def ratios(self, data: Comparisons) -> np.ndarray:
+        """bool (C,): which covariates are ratios, whose unit depends on all battles."""
+        return np.array([self.relative and c not in data.columns for c in self.columns] + [False] * self.side, bool)
+
+    def check(self, data: object, identified: bool = True) -> None:
+        """`OptionError` or `DataError` for data that have no such columns, and, where they must be ``identified``
+        without a prior, for covariates that say nothing beside the models."""
+        if not isinstance(data, Comparisons):
+            named = f"covariates={self.columns!r}" if self.columns else "side=True"
+            raise OptionError(
+                f"{named}: covariates are columns of battles (jaxrank.Comparisons), and these data are none; leave "
+                "covariates and side out"
+            )
+        few = data.select(battles=np.arange(min(len(data.a), _FEW)))
+        if not identified or unidentified(few, self.values(few)[0]) is None:
+            return  # what some battles identify all of them do
+        if (flat := unidentified(data, self.values(data)[0])) is not None:
+            named = name_list(self.names, np.flatnonzero(np.abs(flat) > 0.1 * np.abs(flat).max()))
+            raise OptionError(
+                f"covariates: {named} is the same function of the models in every battle, so that no battle tells its "
+                "coefficient from their strengths; leave it out, or give coefficients a prior (covariate_var=)"
+            )
+
+
+def _difference(data: Comparisons, name: str, relative: bool) -> tuple[np.ndarray, bool]:
+    """The column, in favour of a, and whether it is relative to what both sides have."""
+    known = data.columns
+    pair = (f"{name}_a", f"{name}_b")
+    single = name in known
+    if not single and not all(c in known for c in pair):
+        numbers = [c for c, v in known.items() if v.dtype.kind == "f"]
+        have = ", ".join(map(repr, numbers)) or "none"
+        raise OptionError(
+            f"covariates: the battles have no numbers called {name!r}, nor {pair[0]!r} and {pair[1]!r}; their columns "
+            f"of numbers are {have}. Choose among these"
+        )
+    read = [known[c] for c in ((name,) if single else pair)]
+    for column, values in zip((name,) if single else pair, read, strict=True):
+        if values.dtype.kind != "f":
+            raise UnsupportedDataError(f"covariates: column {column!r} holds texts; use a column of numbers")
+        if (bad := ~np.isfinite(values)).any():
+            raise DataError(
+                f"covariates: column {column!r} has no number in {int(bad.sum())} of {len(bad)} battles, the first is "
+                f"row {int(np.argmax(bad))}; leave these out with select(battles=...), or fill them in"
+            )
+    if single:
+        return read[0], False
+    a, b = read
+    if not relative:
+        return a - b, False
+    if np.any(a < 0) or np.any(b < 0):
+        row = int(np.argmax((a < 0) | (b < 0)))
+        raise DataError(
+            f"covariates: {name!r} is below 0 in row {row}, and a ratio needs counts of 0 or more; use relative=False"
+        )
+    total = a + b
+    return np.where(total > 0, (a - b) / np.where(total > 0, total, 1), 0.0), True
+
+
+def _size(x: np.ndarray, count: np.ndarray) -> float:
+    mean_square = float((count * x**2).sum() / count.sum()) if count.sum() > 0 else 0.0
+    return mean_square**0.5 or 1.0
+
+
+def unidentified(data: Comparisons, x: np.ndarray) -> np.ndarray | None:
+    """A combination (C,) of covariates (C, E) that is a difference of something that each model has, up to rounding;
+    None where there is none.
+
+    What is left of the covariates' products after the models are taken out (a Schur complement) is then singular.
+    """
+    n, size = len(data.models), np.sqrt((data.count * x**2).sum(axis=1))
+    if (size == 0).any():
+        return (size == 0).astype(float)
+    x = x / size[:, None]
+    met = np.bincount(data.a * n + data.b, data.count, n * n).reshape(n, n)
+    met = met + met.T
+    laplacian = np.diag(met.sum(axis=1)) - met
+    pull = np.stack([np.bincount(data.a, data.count * v, n) - np.bincount(data.b, data.count * v, n) for v in x])
+    left = (x * data.count) @ x.T - pull @ np.linalg.pinv(laplacian, hermitian=True) @ pull.T
+    values, vectors = np.linalg.eigh(left)
+    return vectors[:, 0] if values[0] < _FLAT * len(x) else None

@@ -1,0 +1,114 @@
+"""How far each cluster of battles (a voter, a prompt) moves strengths and coefficients: their errors hold when battles
+of one cluster are alike (the sandwich by clusters)."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxrank.data.battle_statistic import outcomes
+from jaxrank.data.clusters import Clustering
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.covariates import Design
+from jaxrank.data.kind import Data, check_kind
+from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.battles import (
+    WithCovariates,
+    battle_params,
+    graded,
+    inverse_information,
+    outcomes_of,
+    read_counts,
+)
+from jaxrank.models.pairs.covariates import settled
+from jaxrank.models.pairs.fit import PairedModel
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood
+
+
+def battle_deviations(
+    ranker: PairedModel, stat: Any, fit: Fit, data: Data, clusters: Clustering
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far each cluster of battles moves each strength, coefficient and what the likelihood has behind them, float64
+    (G, n): its gradient times the inverse information; and the share (G,) of the information about strengths and
+    coefficients that it holds, sum 1 without a prior.
+
+    The gradients are those of the battles alone, less their mean: pseudo-counts and a prior, whose gradient is minus
+    their sum, are the same whatever the clusters drawn. Clusters without a battle that the model reads (ties that are
+    dropped) are left out. ``stat``: what was fitted, of ``data``.
+    """
+    check_kind(data, ("comparisons",), "the sandwich by clusters")
+    data = cast(Comparisons, data)
+    x = _covariates(ranker, data)
+    inverse = np.asarray(inverse_information(ranker, stat, fit), np.float64)
+    params = battle_params(ranker, fit)
+    n, behind = len(data.models), len(data.models) + len(x)
+    theta, slopes = (np.asarray(p, np.float64) for p in (params[:n], params[n:behind]))
+    eta = jnp.asarray(theta[data.a] - theta[data.b] + slopes @ x, params.dtype)
+    weight = data.count * data.weight
+    outcome, n_outcomes = outcomes(data, graded(ranker))
+    counts = [jnp.asarray(np.where(outcome == k, weight, 0), params.dtype) for k in range(n_outcomes)]
+    found = _pulls(ranker, stat, eta, params[behind:], *counts)
+    by_eta, by_extra, bent, decided, seen = (np.asarray(v, np.float64) for v in found)
+    size, index = clusters.size, clusters.index
+    ends = [np.bincount(index * np.int64(n) + end, by_eta, size * n) for end in (data.a, data.b)]
+    others = [np.bincount(index, v, size) for v in (*(by_eta * x), *by_extra)]
+    gradients = np.column_stack([(ends[0] - ends[1]).reshape(size, n), *others])
+    spread = _spread(inverse, data, x)
+    held, of_decided = (np.bincount(index, -bend * spread, size) for bend in (bent, decided))
+    read = np.bincount(index, seen, size) > 0
+    gradients = gradients[read]
+    moved = np.matmul(gradients - gradients.mean(axis=0), inverse)
+    return moved, held_share(ranker, held[read], of_decided[read])
+
+
+def held_share(ranker: PairedModel, shares: np.ndarray, decided: np.ndarray) -> np.ndarray:
+    """The share of the information, float64, from those by the model and by Bradley-Terry of the decided pairs."""
+    shares, decided = shares.astype(np.float64), decided.astype(np.float64)
+    if isinstance(ranker.likelihood, DavidsonLikelihood) and decided.sum() > 0:
+        # Given that a comparison is decided the model is Bradley-Terry's, and ties tell of the tie parameter.
+        return decided * (shares.sum() / decided.sum())
+    return shares
+
+
+def _covariates(ranker: PairedModel, data: Comparisons) -> np.ndarray:
+    """The covariates that a ranker reads, in their units, (C, E)."""
+    design = ranker.design if isinstance(ranker, WithCovariates) else Design()
+    x, scale = design.values(data)
+    return x / scale[:, None]
+
+
+def _spread(inverse: np.ndarray, data: Comparisons, x: np.ndarray) -> np.ndarray:
+    """Variance of each battle's eta over the number of strengths and coefficients that are free, (E,)."""
+    n, c, a, b = len(data.models), len(x), data.a, data.b
+    strengths = np.diag(inverse)[a] + np.diag(inverse)[b] - 2 * inverse[a, b]
+    if not c:
+        return strengths / (n - 1)
+    mixed, own = inverse[:n, n : n + c], inverse[n : n + c, n : n + c]
+    crossed = ((mixed[a] - mixed[b]) * x.T).sum(axis=1)
+    return (strengths + 2 * crossed + ((x.T @ own) * x.T).sum(axis=1)) / (n - 1 + c)
+
+
+@eqx.filter_jit
+def _pulls(ranker: PairedModel, stat: Any, eta: Array, extra: Array, *counts: Array) -> tuple[Array, ...]:
+    """Of the log probability of each of E battles: derivatives by eta (E,) and by the parameters behind the strengths
+    (n_extra, E), the second derivative by eta (E,), and that of Bradley-Terry; and how often it is read (E,)."""
+    likelihood: Any = outcomes_of(ranker, stat)
+    counts = read_counts(ranker, *counts)
+    n_grades, one = len(counts) // 2, jnp.ones_like(eta)
+    value = lambda e, p: likelihood.of_counts(e, settled(likelihood, p, counts[-1])[0], counts)
+
+    def twice(of: Any) -> tuple[Array, Array]:
+        return jax.jvp(lambda e: jax.jvp(of, (e,), (one,))[1], (eta,), (one,))
+
+    by_eta, bent = twice(lambda e: value(e, extra))
+    each = jnp.eye(extra.shape[0], dtype=eta.dtype)
+    by_extra = [jax.jvp(lambda p: value(eta, p), (extra,), (direction,))[1] for direction in each]
+    won, lost = sum(counts[:n_grades]), sum(counts[n_grades:-1])
+    _, decided = twice(lambda e: BradleyTerryLikelihood().pair(e, extra, won, lost, 0))
+    seen = jnp.sum(jnp.stack(counts), axis=0)
+    return by_eta, jnp.array(by_extra).reshape(-1, len(eta)), bent, decided, seen

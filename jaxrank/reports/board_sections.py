@@ -1,0 +1,116 @@
+"""The sections of a leaderboard's page."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+
+from jaxrank.numerics.interval import percent
+from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
+from jaxrank.reports.board import Board
+from jaxrank.results import plots
+from jaxrank.results.bars import Bars
+from jaxrank.results.plots.views import size_of
+from jaxrank.results.storage import versions
+
+
+def board_sections(board: Board, tables: dict[str, Any]) -> list[Section]:
+    made = [_ranking(board, tables), _style(board, tables), _categories(board, tables), _history(board, tables)]
+    made += [_findings(board), _method(board), _data(board), _files(board, tables)]
+    return [section for section in made if section is not None]
+
+
+def _ranking(board: Board, tables: dict[str, Any]) -> Section:
+    clusters = f", by clusters of {board.result.cluster!r}" if board.result.cluster else ""
+    words = (
+        f"{size_of(board.result)}. {board.result.method}; lower, upper: {percent(board.level)} intervals, "
+        f"{board.ratings.kind}{clusters}. {board.ratings.note[0].upper()}{board.ratings.note[1:]}. A tier ends above "
+        "the first model that is separated from its leader, all pairs at once."
+    )
+    draw = lambda ax: plots.leaderboard(board.result, ax, level=board.level)
+    figure = Figure("ranking", "Scores with intervals, best model first", draw)
+    return Section(
+        "Ranking", [Text(words), Table(tables["ranking"], bars=Bars("rating", "lower", "upper"), figure=figure)]
+    )
+
+
+def _style(board: Board, tables: dict[str, Any]) -> Section | None:
+    if board.coefficients is None:
+        return None
+    draw = lambda ax: plots.coefficients(board.coefficients, ax)
+    words = (
+        "What shifts votes between models of equal strength, in log-odds by unit of each covariate; strengths are "
+        "those where covariates are equal."
+    )
+    figure = Figure("coefficients", "Coefficients with intervals", draw)
+    return Section("Style and side", [Text(words), figure, Table(tables["coefficients"])])
+
+
+def _categories(board: Board, tables: dict[str, Any]) -> Section:
+    split = board.categories
+    if split is None:
+        return Section("Categories", [Text(f"Not ranked: {board.missing['categories']}.")])
+    draw = lambda ax: plots.ranks_by_category(split, ax)
+    words = (
+        "Ranks among the models that fought in a category, from its battles alone and without covariates. They have "
+        "errors too: a small category orders models by chance."
+    )
+    figure = Figure("categories", "Ranks by category", draw)
+    said = [("note", line.removeprefix("note: ")) for line in split._foot()]
+    table = Table(tables["categories"], folded="Ranks of every model in every category")
+    return Section("Categories", [Text(words), figure, *([Items(said)] if said else []), table])
+
+
+def _history(board: Board, tables: dict[str, Any]) -> Section:
+    history = board.history
+    if history is None:
+        return Section("History", [Text(f"Not drawn: {board.missing['history']}.")])
+    draw = lambda ax: plots.ratings_over_time(history, ax, level=board.level)
+    words = f"Strengths by period, each given all battles: a random walk, {history._title()}."
+    figure = Figure("history", "Strengths by period with bands", draw)
+    return Section("History", [Text(words), figure, Table(tables["history"], folded="Every model in every period")])
+
+
+def _findings(board: Board) -> Section:
+    found = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in board.diagnosis]
+    return Section("What to distrust", [Items(found) if found else Text("Nothing was found.")])
+
+
+def _method(board: Board) -> Section:
+    result = board.result
+    options = {k: np.asarray(v).tolist() if isinstance(v, np.ndarray) else v for k, v in vars(result.ranker).items()}
+    clusters = f"clusters of {result.cluster!r}" if result.cluster else "battles taken for independent"
+    rows = [
+        ("method", result.method),
+        ("status", str(result.status)),
+        ("options", ", ".join(f"{k}={v}" for k, v in options.items())),
+        ("errors", f"{board.ratings.kind}; {clusters}"),
+        *(("note", note) for note in result.notes[len(result.data.notes) :]),
+    ]
+    return Section("Method", [Items(rows)])
+
+
+def _data(board: Board) -> Section:
+    data = board.data
+    met = data.wins + data.wins.T + data.ties > 0
+    n = len(data.models)
+    rows = [
+        ("battles", f"{data.count.sum():,g}"),
+        ("models", f"{n}"),
+        ("pairs that met", f"{int(np.triu(met, 1).sum()):,} of {n * (n - 1) // 2:,}"),
+    ]
+    import pandas as pd
+
+    for name, values in data.columns.items():
+        absent = int(pd.isna(values).sum())
+        said = f"{pd.Series(values).nunique():,} values"
+        rows.append((name, f"{said}, absent in {absent:,} rows" if absent else said))
+    return Section("Data", [Items([*rows, *(("note", note) for note in data.notes)])])
+
+
+def _files(board: Board, tables: dict[str, Any]) -> Section:
+    rows = [("tables", ", ".join(f"{name}.csv" for name in tables)), ("all of it", "leaderboard.json")]
+    rows += [*versions().items(), ("Python", platform.python_version()), ("computed in", f"{board.seconds} s")]
+    return Section("Files and versions", [Items(rows), *([Code(board.command)] if board.command else [])])
