@@ -18,7 +18,7 @@ ROOMS = {
     "models": "Fit, Ranker, options, likelihoods, priors",
     "methods": "one family a file, and the catalogue",
     "resampling": "draws, schemes, chunks, devices, checkpoints",
-    "evaluation": "metrics, decisions, rubrics, judges, scaling",
+    "evaluation": "metrics, decisions, rubrics, answers, judges, scaling",
     "posteriors": "NumPyro models, checks of chains, files of draws",
     "results": "what calls return: tables, intervals, plots, files",
     "studies": "the public calls",

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from jaxrank.data.readers import from_frame, read
     from jaxrank.data.responses import Responses
     from jaxrank.errors import JaxrankError, JaxrankWarning
-    from jaxrank.evaluation import judges, scaling
+    from jaxrank.evaluation import answers, judges, scaling
+    from jaxrank.evaluation.answers.curves import AnswerCurves
+    from jaxrank.evaluation.answers.stops import Stopped
+    from jaxrank.evaluation.answers.table import Answers
     from jaxrank.evaluation.table_tests import CriticalDifference, FriedmanTest, critical_difference, friedman
     from jaxrank.methods.catalogue import catalogue, entries
     from jaxrank.models import priors
@@ -62,6 +65,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
+    "AnswerCurves",
+    "Answers",
     "Categories",
     "Coefficients",
     "Comparison",
@@ -88,10 +93,12 @@ __all__ = [
     "Responses",
     "Result",
     "Status",
+    "Stopped",
     "Summary",
     "Superiority",
     "Tiers",
     "agreement",
+    "answers",
     "bootstrap",
     "by",
     "catalogue",
@@ -147,6 +154,7 @@ _MODULES = {
     "evaluation": "jaxrank.evaluation",
     "methods": "jaxrank.methods",
     "datasets": "jaxrank.data.datasets",
+    "answers": "jaxrank.evaluation.answers",
     "judges": "jaxrank.evaluation.judges",
     "scaling": "jaxrank.evaluation.scaling",
     "priors": "jaxrank.models.priors",
@@ -160,6 +168,9 @@ _PLACES = {
     "jaxrank.data.readers": "from_frame read",
     "jaxrank.data.responses": "Responses",
     "jaxrank.errors": "JaxrankError JaxrankWarning",
+    "jaxrank.evaluation.answers.curves": "AnswerCurves",
+    "jaxrank.evaluation.answers.stops": "Stopped",
+    "jaxrank.evaluation.answers.table": "Answers",
     "jaxrank.evaluation.table_tests": "CriticalDifference FriedmanTest critical_difference friedman",
     "jaxrank.methods.catalogue": "catalogue entries",
     "jaxrank.models.fit": "Fit",

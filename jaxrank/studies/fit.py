@@ -24,6 +24,8 @@ from jaxrank.errors import (
     NoFiniteOptimumError,
     UndefinedScoreError,
 )
+from jaxrank.evaluation.answers.rules import Rule
+from jaxrank.evaluation.answers.table import Answers
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Method, Ranker, Settles, statistic_of
@@ -31,7 +33,7 @@ from jaxrank.numerics.precision import precision
 from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, reading_notes
-from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
+from jaxrank.studies.preparation import check_pairing, default_method, method_name, of_answers, prepare
 
 # Means over so many results differ by 64 ulp of float32, the rounding that scores are allowed (`rounding_resolution`).
 _SINGLE = 2**16
@@ -46,8 +48,8 @@ _ERRORS = {
 
 
 def fit(
-    data: DataLike,
-    method: Method | None = None,
+    data: DataLike | Answers,
+    method: Method | Rule | None = None,
     *,
     R0: npt.ArrayLike | None = None,
     pairing: Pairing = "aligned",
@@ -59,7 +61,8 @@ def fit(
     """Rank models by one method.
 
     **data**: R as an array (L, M) or (L, M, N), `Responses`, `Comparisons`, `Rankings`, a data frame in long form, or
-    the path of a file as `jaxrank.read` takes it.
+    the path of a file as `jaxrank.read` takes it. Of `Answers` the method is a rule ("majority", with ``n=8``): models
+    are ranked by its accuracy on each n completions (`Answers.responses`).
     **method**: an identifier of `catalogue` or a ranker; by default avg for trials (bayes with ``R0``),
     bradley_terry_davidson_map for battles, plackett_luce_rankings_map for ordered lists.
     **options**: fields of the method, such as ``k=4``.
@@ -83,7 +86,8 @@ def fit(
     [1, 2]
     """
     check_choice("on_failure", on_failure, ("raise", "return"))
-    data = as_data(data)
+    given, method, options = of_answers(data, method, options)
+    data = as_data(given)
     method = default_method(data, R0) if method is None else method
     ranker = prepare(method, data, R0, options)
     check_pairing({method_name(method): ranker}, data, pairing)

@@ -9,18 +9,21 @@ from typing import Any, cast
 
 import numpy as np
 
+from jaxrank.data.accepted import DataLike
 from jaxrank.data.ballots import Ballots
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.moments import Moments, Samples
 from jaxrank.data.readers import from_frame
 from jaxrank.data.statistics import Pairs, Sequence
 from jaxrank.errors import OptionError, UnsupportedDataError
+from jaxrank.evaluation.answers.rules import Rule
+from jaxrank.evaluation.answers.table import Answers
 from jaxrank.methods import catalogue
 from jaxrank.methods.plackett_luce import PlackettLuce
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
 from jaxrank.models.options import check_choice, in_words, shown
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import ByModel, ByQuestion, ChecksData, NeedsPrior, Ranker
+from jaxrank.models.ranker import ByModel, ByQuestion, ChecksData, Method, NeedsPrior, Ranker
 
 PAIRINGS = ("aligned", "all")
 
@@ -38,6 +41,22 @@ _INSTEAD = {
 }
 _LISTS = {"plackett_luce": "plackett_luce_rankings", "plackett_luce_map": "plackett_luce_rankings_map"}
 _READING = tuple(p.name for p in inspect.signature(from_frame).parameters.values() if p.kind is p.KEYWORD_ONLY)
+
+
+def of_answers(
+    data: DataLike | Answers, method: Method | Rule | None, options: Mapping[str, Any]
+) -> tuple[DataLike, Method | None, dict[str, Any]]:
+    """`Answers` as what a rule makes of them, right or wrong, ranked by its accuracy: the method is the rule, by
+    default the majority, with its options, ``n`` and ``ties``. Other data as they are."""
+    if isinstance(data, Answers):
+        if isinstance(method, Ranker):
+            raise OptionError(
+                f"{method_name(method)} ranks responses, not answers: jaxrank.fit(answers.responses(rule), method)"
+            )
+        return data.responses("majority" if method is None else method, **options), "avg", {}
+    if isinstance(method, Rule):
+        raise OptionError(f"{method} chooses among answers; give jaxrank.Answers(labels, ...) as data")
+    return data, method, dict(options)
 
 
 def method_name(method: str | Ranker) -> str:

@@ -16,6 +16,8 @@ from jaxrank.data.clusters import clustering
 from jaxrank.data.kind import Data
 from jaxrank.data.moments import Moments, Samples
 from jaxrank.errors import JaxrankWarning, OptionError
+from jaxrank.evaluation.answers.rules import Rule
+from jaxrank.evaluation.answers.table import Answers
 from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import ByQuestion, Method, NeedsPrior, Ranker, StartsNear, statistic_of
 from jaxrank.numerics.precision import precision
@@ -32,7 +34,7 @@ from jaxrank.results.fit import Result
 from jaxrank.results.replicates import Replicates
 from jaxrank.results.study import Summary, centre_of
 from jaxrank.studies.fit import as_key, digits, read_statistic, run
-from jaxrank.studies.preparation import check_pairing, default_method, method_name, prepare
+from jaxrank.studies.preparation import check_pairing, default_method, method_name, of_answers, prepare
 
 KEEP = ("scores", "summary")
 _FEW_TRIALS = 6  # of which there are 462 distinct draws
@@ -40,8 +42,8 @@ _FEW_TRIALS = 6  # of which there are 462 distinct draws
 
 @overload
 def bootstrap(
-    data: DataLike,
-    method: Method | None = None,
+    data: DataLike | Answers,
+    method: Method | Rule | None = None,
     *,
     n_replicates: int = 10_000,
     scheme: str | Scheme | None = None,
@@ -60,13 +62,18 @@ def bootstrap(
 
 @overload
 def bootstrap(
-    data: DataLike, method: Method = ..., *, keep: Literal["summary"], n_replicates: int = ..., **options: Any
+    data: DataLike | Answers,
+    method: Method | Rule = ...,
+    *,
+    keep: Literal["summary"],
+    n_replicates: int = ...,
+    **options: Any,
 ) -> Summary: ...
 
 
 def bootstrap(
-    data: DataLike,
-    method: Method | None = None,
+    data: DataLike | Answers,
+    method: Method | Rule | None = None,
     *,
     n_replicates: int = 10_000,
     scheme: str | Scheme | None = None,
@@ -115,7 +122,8 @@ def bootstrap(
     """
     check_choice("keep", keep, KEEP)
     check_flag("progress", progress, optional=True)
-    data = as_data(data)
+    given, method, options = of_answers(data, method, options)
+    data = as_data(given)
     scheme = as_scheme(default_scheme(data) if scheme is None else scheme)
     scheme = scheme.bound(data)
     if isinstance(scheme, Clusters):

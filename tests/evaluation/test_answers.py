@@ -1,0 +1,223 @@
+"""Answers: rules, ties, stops and curves against golden values and enumeration."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import jaxrank as jr
+from jaxrank import answers as an
+from jaxrank.data.labels import choice, number, text
+from jaxrank.errors import DataError, OptionError
+from jaxrank.evaluation.answers.rules import NONE
+from jaxrank.evaluation.answers.tally import totals_of
+from tests.oracles import golden
+
+EXAMPLES = golden("answers")["examples"]
+MADE: dict[str, Any] = {
+    "majority": lambda o: an.Majority(),
+    "weighted_sum": lambda o: an.Weighted(),
+    "weighted_mean": lambda o: an.Weighted("mean"),
+    "softmax": lambda o: an.Softmax(o["T"]),
+    "rank_weighted": lambda o: an.RankWeighted(o["p"]),
+    "logit_weighted": lambda o: an.LogitWeighted(o["b"]),
+    "filtered": lambda o: an.Filtered(o["keep"]),
+    "filtered_unweighted": lambda o: an.Filtered(o["keep"], weighted=False),
+    "best_of_n": lambda o: an.BestOfN(),
+    "majority_of_the_bests": lambda o: an.MajorityOfTheBests(),
+    "best_of_majority": lambda o: an.BestOfMajority(o["alpha"], o["agg"]),
+    "cges": lambda o: an.Cges(),
+}
+
+
+def of_kind(kind: str) -> list[Any]:
+    return [e for e in EXAMPLES if e["kind"] == kind]
+
+
+def table(given: Any, **more: Any) -> an.Answers:
+    return an.Answers([[given["answers"]]], [[given["scores"]]], **more)
+
+
+def scores_of(answers: an.Answers) -> np.ndarray:
+    assert answers.scores is not None
+    return answers.scores[0]
+
+
+def test_rules_select_and_count_as_the_golden_values_say() -> None:
+    largest: dict[str, float] = {}
+    for e in of_kind("answer_rules"):
+        for given, lines in zip(e["input"]["sets"], e["values"], strict=True):
+            answers = table(given)
+            for line in lines:
+                rule = MADE[line["rule"]](line["options"])
+                assert answers.select(rule)[0, 0] == line["selected"], (given, line)
+                if not line["votes"] or not answers.classes[0]:
+                    continue
+                found, _ = totals_of(rule, answers.codes[0], scores_of(answers), len(answers.classes[0]))
+                if line["rule"] == "cges":
+                    found = np.exp(found - logsumexp([*found[:, 0], 0]))
+                for label, total in zip(answers.classes[0], found[:, 0], strict=True):
+                    if total > NONE / 2 and label in line["votes"]:
+                        gap = abs(total - line["votes"][label]) / max(abs(line["votes"][label]), 1e-6)
+                        largest[line["rule"]] = max(largest.get(line["rule"], 0.0), gap)
+                    else:
+                        assert label not in line["votes"], line
+    for rule, gap in largest.items():
+        print(f"answers.json answer_rules: {rule}: largest difference of a total {gap:.1e}, relative")
+        assert gap < 1e-8, rule
+    assert len(largest) == 11  # best_of_n has no totals there
+
+
+def test_stops_as_the_golden_values_say() -> None:
+    largest: dict[str, float] = dict.fromkeys(("adaptive_consistency", "dirichlet_leader", "cges_stop"), 0.0)
+    for e in of_kind("stopping_rules"):
+        for given, wanted in zip(e["input"]["sets"], e["values"], strict=True):
+            answers = table(given)
+            k = len(answers.classes[0])
+            for step in wanted["steps"]:
+                part = answers.codes[0][:, : step["n"]], scores_of(answers)[:, : step["n"]]
+                found = {
+                    "adaptive_consistency": an.AdaptiveConsistency().probability(part[0], k)[0],
+                    "dirichlet_leader": an.DirichletLeader().probability(part[0], k)[0],
+                    "cges_stop": an.CgesStop().probability(*part, k)[0],
+                }
+                for name, value in found.items():
+                    largest[name] = max(largest[name], abs(value - step[name][1]))
+                assert an.Esc(3, sliding=True).stops(part[0], None, k)[0] == step["esc_last_3_unanimous"]
+            stops = {
+                **{name: an.STOPS[name]() for name in largest},
+                "esc_window_3_sliding": an.Esc(3, sliding=True),
+                "esc_window_3_blocks": an.Esc(3),
+            }
+            for name, rule in stops.items():
+                done = answers.stop(rule)
+                at = int(done.used[0, 0]) if done.stopped[0, 0] else None
+                assert at == wanted["stops_at"][name], name
+    for name, gap in largest.items():
+        print(f"answers.json stopping_rules: {name}: largest difference {gap:.1e}")
+        assert gap < 1e-7, name
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_expectations_as_the_golden_values_say(replace: bool) -> None:
+    gaps = {"majority": 0.0, "best of n": 0.0}
+    key = "with_replacement" if replace else "without_replacement"
+    for e in of_kind("majority_curve"):
+        labels = e["input"]["answers"]
+        counts = {label: labels.count(label) for label in labels}
+        right = counts.pop(e["input"]["truth"], 0)
+        got = an.majority_curve(right, tuple(counts.values()), replace=replace)
+        gaps["majority"] = max(gaps["majority"], np.abs(got - [v[f"{key}_share"] for v in e["values"]]).max())
+    for e in of_kind("best_of_n_curve"):
+        got = an.best_of_n_curve(np.array(e["input"]["scores"]), np.array(e["input"]["correct"]), replace=replace)
+        gaps["best of n"] = max(gaps["best of n"], np.abs(got - [v[key] for v in e["values"]]).max())
+    for name, gap in gaps.items():
+        print(f"answers.json {name}, {key}: largest difference {gap:.1e}")
+        assert gap < 1e-12
+
+
+def simulated(seed: int = 0, shape: tuple[int, int, int] = (2, 30, 8)) -> an.Answers:
+    rng = np.random.default_rng(seed)
+    right = rng.random(shape) < rng.beta(1, 1, shape[:2])[..., None]
+    labels = np.where(right, "right", rng.choice(["a", "b", "c"], shape)).astype(object)
+    labels[rng.random(shape) < 0.05] = None
+    scores = np.clip(rng.normal(0.5, 0.2, shape) + 0.1 * right, 0.01, 0.99)
+    return an.Answers(labels, scores, ["right"] * shape[1])
+
+
+EVERY = [an.Majority(), an.BestOfN(), an.Weighted(), an.Filtered(), an.MajorityOfTheBests(), an.Filtered(0.5, False)]
+
+
+@pytest.mark.parametrize("scheme", ["independent", "orders"])
+def test_curves_agree_with_the_expectations_and_with_the_rules_themselves(scheme: str) -> None:
+    answers = simulated()
+    curves = answers.curve(EVERY, n_paths=200, n_replicates=500, scheme=scheme)
+    assert curves.accuracy.shape == (len(EVERY), 2, 8)
+    off = np.abs(curves.accuracy[:2] - curves.exact[:2]) / np.maximum(curves.error[:2], 1e-9)
+    certain = np.abs(curves.accuracy[:2] - curves.exact[:2]) < 1e-6
+    print(f"{scheme}: majority and best of n against their expectations: {off[~certain].max():.1f} standard errors")
+    assert off[~certain].max() < 4.5
+    assert np.all(curves.lower <= curves.accuracy + 1e-6) and np.all(curves.accuracy <= curves.upper + 1e-6)
+    if scheme == "orders":  # all completions in another order: only ties can differ
+        for r, rule in enumerate(EVERY):
+            if r not in (0, 5):
+                assert curves.accuracy[r, :, -1] == pytest.approx(answers.accuracy(rule), abs=1e-6), rule
+    frame = curves.to_frame()
+    assert len(frame) == curves.accuracy.size
+    assert curves.gain[0].max() == 0
+    turned = np.array(curves.accuracy)
+    turned[0, 0], turned[1, 0] = np.linspace(0, 1, 8), 0.5
+    crossing = dataclasses.replace(curves, accuracy=turned)
+    assert crossing.crossings("model 0", "majority", "best_of_n") == [5]
+
+
+def test_a_rule_ranks_models_like_any_method() -> None:
+    answers = simulated(1)
+    data = answers.responses("majority", n=4)
+    assert data.shape == (2, 30, 2)
+    fit = jr.fit(answers, "majority", n=4)
+    assert fit.scores == pytest.approx(jr.fit(data, "avg").scores)
+    low, high = fit.interval()
+    assert np.all((low <= fit.scores) & (fit.scores <= high))
+    rep = jr.bootstrap(answers, "weighted", n=2, n_replicates=50, progress=False)
+    assert rep.replicate_scores.shape == (50, 2)
+    assert answers.responses(n=3).notes[-1].endswith("the last 2 unused")
+
+
+def test_labels_that_are_one_answer() -> None:
+    assert [number(x) for x in ("0.50", "1/2", "\\frac{1}{2}", " .5 ", "$0.5$")] == [Fraction(1, 2)] * 5
+    assert number("1,000") == number("1e3") == 1000
+    assert number("1e999999999") != number("1e999999998")
+    assert number("x + 1") == "x + 1" and number("") is None and number(float("nan")) is None
+    assert [choice(x) for x in ("B", "(b)", "B. Paris", "The answer is B", "$B$")] == ["B"] * 5
+    assert choice("Paris") is None
+    assert text("  The Cat. ") == text("the  cat") == "the cat"
+    answers = an.Answers([[["a", "A ", None]]], truth=["A"], normalize=lambda s: s.strip().lower())
+    assert answers.codes.tolist() == [[[0, 0, -1]]] and answers.correct.tolist() == [[[True, True, False]]]
+
+
+def test_ties() -> None:
+    answers = an.Answers([[["a", "b", "b", "a"], ["a", "b", "b", "a"]]], truth=["b", "a"])
+    assert answers.accuracy().tolist() == [0.5]
+    assert answers.accuracy(ties="share").tolist() == [0.5]
+    assert answers.accuracy(ties="abstain").tolist() == [0.0]
+    assert answers.select(ties="abstain").tolist() == [[None, None]]
+    assert answers.curve(ties="share", scheme="orders", n_paths=20, n_replicates=20).accuracy[0, 0, -1] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda a: a.select("weighted"), "scores"),
+        (lambda a: a.select("vote"), "the rules are majority"),
+        (lambda a: a.select("majority", n=9), "n=9"),
+        (lambda a: a.accuracy(), "truth"),
+        (lambda a: an.Answers([[["a"], ["a", "b"]]]), "from 1 to 2 completions"),
+        (lambda a: an.Answers([[["a", "b"]]], [[[0.5, np.nan]]]), "no finite score"),
+        (lambda a: an.Answers([[["a", "a"]]], correct=[[[1, 0]]]), "right in one completion"),
+        (lambda a: an.Answers([[[["a"], "b"]]]), "cannot be compared"),
+        (lambda a: an.Answers([[["a"]]], truth=["a", "b"]), "truth has 2"),
+        (lambda a: an.Answers([[["a"]]], [[[2.0]]]).select("cges"), "from 0 to 1"),
+        (lambda a: a.stop("never"), "the stopping rules are"),
+        (lambda a: an.KdeWeighted.fit([0.1, 0.9], [0, 1]), "two right and two wrong"),
+    ],
+)
+def test_what_is_refused(call: Any, words: str) -> None:
+    with pytest.raises((DataError, OptionError), match=words):
+        call(an.Answers([[["a", "b"]]]))
+
+
+def test_a_calibrated_vote_prefers_what_is_more_often_right() -> None:
+    rng = np.random.default_rng(0)
+    good = rng.random(400) < 0.5
+    scores = np.clip(rng.normal(0.4 + 0.2 * good, 0.1), 0.01, 0.99)
+    rule = an.KdeWeighted.fit(scores, good)
+    weights = rule.weights(np.array([0.3, 0.5, 0.7]))
+    assert weights[0] < -1 < 1 < weights[2] and abs(weights[1]) < 0.5
+    answers = an.Answers([[["a", "a", "b"]]], [[[0.3, 0.3, 0.7]]], ["b"])
+    assert answers.select(rule)[0, 0] == "b" and answers.select()[0, 0] == "a"
