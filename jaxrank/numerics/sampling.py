@@ -13,6 +13,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
+from jaxrank.numerics.precision import HIGHEST
+
 EXTRA_FIELDS = ("diverging", "num_steps", "accept_prob")
 BLOCKS = 20  # reports of progress
 Arguments = tuple[Any, ...]
