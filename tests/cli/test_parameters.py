@@ -155,6 +155,7 @@ QUICK = {
     "converge": ["--replicates", "3", "-m", "bayes"],
     "methods": ["-m", "avg"],
     "judges": ["--prior", "perfect", "--samples", "4"],
+    "answers": ["--answer-column", "score", "--correct-column", "correct", "--replicates", "3", "--paths", "2"],
     "posterior": ["-m", "bayes", "--samples", "3", "--chains", "1"],
     "report": ["--replicates", "3", "--methods", "avg"],
     "leaderboard": ["-o", "site"],
