@@ -176,7 +176,7 @@ def test_answers(tmp_path):
     path, out = tmp_path / "completions.csv", tmp_path / "curves.csv"
     frame.to_csv(path, index=False)
     more = ("--replicates", "20", "--paths", "8", "--output", out)
-    said = run("answers", path, "-n", "1,5", "--scheme", "orders", *more, "--plot", tmp_path / "curves.svg")
+    said = run("answers", path, "--completions", "1,5", "--scheme", "orders", *more, "--plot", tmp_path / "curves.svg")
     table = pd.read_csv(out)
     assert set(table["rule"]) == {"majority", "weighted(aggregate=sum)", "best_of_n"} and set(table["n"]) == {1, 5}
     answers = jr.read_answers(path)
@@ -188,7 +188,13 @@ def test_answers(tmp_path):
     assert pd.read_csv(out)["mean_used"].between(2, 5).all()
     frame["confidence"] *= -1
     frame.to_csv(path, index=False)
-    run("answers", path, "-n", "1", *more)
+    run("answers", path, "--completions", "1", *more)
     assert "softmax(T=1)" in set(pd.read_csv(out)["rule"])
-    for wrong in (("-r", "vote"), ("-n", "x"), ("-n", "6"), ("--stop", "esc", "-n", "2"), ("--answer-column", "x")):
+    for wrong in (
+        ("--rule", "vote"),
+        ("--completions", "x"),
+        ("--completions", "6"),
+        ("--stop", "esc", "--rule", "majority"),
+        ("--answer-column", "x"),
+    ):
         run("answers", path, *wrong, code=2)

@@ -31,14 +31,13 @@ def answers(
         list[str],
         typer.Option(
             "--rule",
-            "-r",
             help="How one answer is made: majority, best_of_n, weighted, ..., or with options softmax:T=0.5; may be "
             "repeated. By default majority, with scores weighted (softmax, where some are negative) and best_of_n too.",
         ),
     ] = [],  # noqa: B006  (typer reads the default and never changes it)
     completions: Annotated[
         str | None,
-        typer.Option("--completions", "-n", metavar="N,...", help="Numbers of completions; by default 1, 2, 4, ..."),
+        typer.Option("--completions", metavar="N,...", help="Numbers of completions; by default 1, 2, 4, ..."),
     ] = None,
     ties: Annotated[str, typer.Option(help="Ties: earliest (the answer that came first), share or abstain.")] = (
         "earliest"
@@ -65,7 +64,8 @@ def answers(
         typer.Option(help="Which answers are the same: number, text, choice or none.", rich_help_panel=READING),
     ] = "number",
     model: Annotated[
-        str | None, typer.Option(help="The model of files that do not name it.", rich_help_panel=READING)
+        str | None,
+        typer.Option("--model-name", help="The model of files that do not name it.", rich_help_panel=READING),
     ] = None,
     model_column: Annotated[str | None, _column("the model")] = None,
     question_column: Annotated[str | None, _column("the question")] = None,
@@ -95,7 +95,7 @@ def answers(
     kinds = {"curves": answer_curves}
     plots = check_plots(plot, kinds)
     if stop and (rule or plot or completions):
-        raise OptionError("--stop replays a stopping rule on all completions: leave --rule, -n and --plot out")
+        raise OptionError("--stop replays all completions: leave --rule, --completions and --plot out")
     found = read_answers(
         files,
         extract=extract,
@@ -178,7 +178,7 @@ def _sizes(text: str | None, most: int) -> list[int]:
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
-        raise OptionError(f"-n {text}; it must be whole numbers with commas between, such as 1,4,16") from None
+        raise OptionError(f"--completions {text}; it must be whole numbers, such as 1,4,16") from None
 
 
 COMMANDS = (answers,)
