@@ -11,13 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.data.device import HIGHEST, put, real
+from jaxrank.data.device import put, real
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.moments import MomentCodes, MomentRows, Moments
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import CountRows, Counts
 from jaxrank.data.weights import Weights
+from jaxrank.numerics.precision import HIGHEST
 
 _EVEN = 2**12  # steps up to which sums of whole numbers are exact in float32
 

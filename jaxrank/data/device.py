@@ -9,8 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-HIGHEST = jax.lax.Precision.HIGHEST
-
 
 def real() -> Any:
     """float64 inside ``jax.enable_x64(True)``, else float32."""

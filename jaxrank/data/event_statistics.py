@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.device import HIGHEST, ones_if_none, put, real
+from jaxrank.data.device import ones_if_none, put, real
 from jaxrank.data.kind import KINDS, Counted, Data, counted
 from jaxrank.data.responses import Responses
 from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
+from jaxrank.numerics.precision import HIGHEST
 
 _DENSE = 2**23  # entries of a dense table
 

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxrank.data.device import HIGHEST, ones_if_none, put, real
+from jaxrank.data.device import ones_if_none, put, real
 from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts, one_hot_groups
 from jaxrank.data.weights import OfQuestions, Weights, observed_weights
 from jaxrank.errors import UnsupportedDataError
+from jaxrank.numerics.precision import HIGHEST
 
 _SAME = 1e-12  # means within this part of the scale of their question are equal
 

@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.data.comparisons import TIE, Comparisons
-from jaxrank.data.device import HIGHEST, ones_if_none, put, real
+from jaxrank.data.device import ones_if_none, put, real
 from jaxrank.data.event_statistics import Events, Sequence, tensor_of
 from jaxrank.data.kind import KINDS, Data, check_kind
 from jaxrank.data.pairing import all_pairs, pair_blocks, real_pair_blocks
@@ -30,6 +30,7 @@ from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.data.weights import OfQuestions, Rows, Weights, observed_weights
 from jaxrank.errors import UnsupportedDataError
+from jaxrank.numerics.precision import HIGHEST
 
 __all__ = ["HIGHEST", "BattleRows", "CountRows", "Counts", "Events", "PairRows", "Pairs", "Sequence"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
+
+from jaxrank.numerics.precision import HIGHEST
 
 
 class Weights(eqx.Module):
@@ -39,8 +40,9 @@ def observed_weights(
     weights = jnp.where(seen, questions[None], 0)
     if groups is None:
         return weights
-    total = jnp.matmul(weights, groups, precision=jax.lax.Precision.HIGHEST)
-    return weights * jnp.matmul(jnp.where(total > 0, 1 / jnp.where(total > 0, total, 1), 0), groups.T)
+    total = jnp.matmul(weights, groups, precision=HIGHEST)
+    share = jnp.where(total > 0, 1 / jnp.where(total > 0, total, 1), 0)
+    return weights * jnp.matmul(share, groups.T, precision=HIGHEST)
 
 
 class OfQuestions(eqx.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Names
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -16,6 +17,7 @@ from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
 from jaxrank.models.options import SEPARATION, choice, count, number
 from jaxrank.models.ranker import Entry, Explains, Ranker
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
 from jaxrank.numerics.status import Status
@@ -115,7 +117,7 @@ class StateSpaceIRT(Ranker):
         steps = eye[1:] - eye[:-1]
         # After the last result the path stays where it is.
         duration = _duration(stat, dtype)
-        walk = jnp.matmul(steps.T, steps) * 2 * duration * jnp.asarray(self.smoothness, dtype)
+        walk = jnp.matmul(steps.T, steps, precision=HIGHEST) * 2 * duration * jnp.asarray(self.smoothness, dtype)
         penalty = walk.at[0, 0].add(2 * jnp.asarray(self.anchor, dtype))
         table = _pooled(stat, keep_extreme=False)
         found = _fit(stat, table, eye, penalty, True, True, self.max_steps)
@@ -183,14 +185,16 @@ def _fit(
     x = theta[:, None] * jnp.ones((1, width), dtype) if hold else theta[:, None] * jnp.eye(1, width, dtype=dtype)
     w = table.weight[:, None]
 
+    product, sums = partial(jnp.matmul, precision=HIGHEST), partial(jnp.einsum, precision=HIGHEST)
+
     def step(state: tuple) -> tuple[tuple, Array]:
         x, b = state
-        p = jax.nn.sigmoid(jnp.matmul(x, design.T)[:, :, None] - b[None, None, :])
+        p = jax.nn.sigmoid(product(x, design.T)[:, :, None] - b[None, None, :])
         excess = seen * p - right
         weight = seen * p * (1 - p)
-        gradient = jnp.matmul(jnp.sum(excess, axis=2), design) + jnp.matmul(x, penalty)
-        rows = jnp.einsum("ln,np,nr->lpr", jnp.sum(weight, axis=2), design, design) + penalty[None, :, :]
-        cross = -jnp.einsum("lnm,np->lpm", weight, design)[:, :, :, None]
+        gradient = product(jnp.sum(excess, axis=2), design) + product(x, penalty)
+        rows = sums("ln,np,nr->lpr", jnp.sum(weight, axis=2), design, design) + penalty[None, :, :]
+        cross = -sums("lnm,np->lpm", weight, design)[:, :, :, None]
         columns = jnp.where(table.used, jnp.sum(weight, axis=(0, 1)), 1)[:, None, None]
         top, bottom = -gradient[:, :, None], jnp.sum(excess, axis=(0, 1))[:, None]
         if hold:
@@ -200,7 +204,7 @@ def _fit(
             rows = rows.at[:, 0, 0].set(grounded(first, first, parts.ground))
         s, t = solve_arrow(rows, cross, columns, top, bottom[:, None, :], tie=w if parts is None else None)
         s, t = (s[:, :, 0], t[:, 0, 0]) if not hold else _held(s, t[:, 0], w)
-        change = jnp.matmul(s, design.T)[:, :, None] - t[None, None, :]
+        change = product(s, design.T)[:, :, None] - t[None, None, :]
         return (s, t), jnp.max(jnp.abs(change) * table.used[None, None, :])
 
     return self_concordant_newton(step, (x, b), alive, max_steps)

@@ -11,7 +11,8 @@ from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import choice
 from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
-from jaxrank.numerics.solve.equilibrium import HIGHEST, max_entropy_equilibrium
+from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.solve.equilibrium import max_entropy_equilibrium
 from jaxrank.numerics.status import Status
 
 SCORES = ("vs_equilibrium", "advantage_vs_equilibrium")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 
 from jaxrank.data.statistics import Pairs
@@ -13,10 +12,10 @@ from jaxrank.models.options import choice
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.status import Status
 
 COMPARISONS = ("prob_diff", "sign")
-HIGHEST = jax.lax.Precision.HIGHEST
 
 
 class SerialRank(Ranker, LeavesUnread):

@@ -13,6 +13,7 @@ from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import count, number
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.status import Status
 
 _FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
@@ -86,7 +87,7 @@ def _ranks(alpha: Array, beta: Array, key_data: Array, template: Array) -> tuple
     mean, sd = _rank_moments(_draws(alpha, beta, key, template.shape[0]))
     # Equal models are exchangeable: each has the mean of their moments.
     equal = _equal(alpha, beta).astype(mean.dtype)
-    average = lambda v: jnp.matmul(equal, v, precision=jax.lax.Precision.HIGHEST) / jnp.sum(equal, axis=1)
+    average = lambda v: jnp.matmul(equal, v, precision=HIGHEST) / jnp.sum(equal, axis=1)
     common = average(mean)
     return common, jnp.sqrt(average(sd**2 + (mean - common) ** 2))
 

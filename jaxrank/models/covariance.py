@@ -13,12 +13,13 @@ from jaxtyping import Array
 
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses, responses_of
-from jaxrank.data.statistics import HIGHEST, Pairs
+from jaxrank.data.statistics import Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.clusters import held_share
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
+from jaxrank.numerics.precision import HIGHEST
 
 _PAIRS_AT_ONCE = 2**25  # pairs of models times questions whose results are on the device together
 

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.ballots import Ballots, bounds
-from jaxrank.data.statistics import HIGHEST, Counts
+from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.status import Status
 
 TIE_POLICIES = ("ignore", "half")

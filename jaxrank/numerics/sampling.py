@@ -13,6 +13,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
+from jaxrank.numerics.precision import HIGHEST
+
 EXTRA_FIELDS = ("diverging", "num_steps", "accept_prob")
 BLOCKS = 20  # reports of progress
 Arguments = tuple[Any, ...]
@@ -226,4 +228,5 @@ def gaussian(key: Array, mean: Array, covariance: Array, n_samples: int) -> Arra
     """Draws (n_samples, n) of a normal whose covariance may be singular (strengths that sum to zero)."""
     values, vectors = jnp.linalg.eigh(covariance)
     root = vectors * jnp.sqrt(jnp.maximum(values, 0))[None, :]
-    return mean[None, :] + jax.random.normal(key, (n_samples, mean.shape[0]), mean.dtype) @ root.T
+    noise = jax.random.normal(key, (n_samples, mean.shape[0]), mean.dtype)
+    return mean[None, :] + jnp.matmul(noise, root.T, precision=HIGHEST)

@@ -18,9 +18,10 @@ from jaxtyping import Array, Float
 from jaxrank.data.device import put
 from jaxrank.data.kind import Data
 from jaxrank.data.responses import Responses
-from jaxrank.data.statistics import HIGHEST, Counts
+from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.ranker import MeanOfCells, Ranker
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials

@@ -21,7 +21,7 @@ from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, Unsu
 from jaxrank.models.likelihood import covariance, maximise
 from jaxrank.models.options import check_choice, check_count, check_flag, check_number
 from jaxrank.models.priors import Gaussian, Prior
-from jaxrank.numerics.precision import precision
+from jaxrank.numerics.precision import HIGHEST, precision
 from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
@@ -293,7 +293,7 @@ def _placed(model: Callable[..., None], spec_name: str, n_models: int) -> Callab
     def place(mode: Any, spread: Any, shifts: Any, arguments: tuple[Any, ...]) -> Start:
         slope = jax.jacobian(lambda params: ravel_pytree(position(params, arguments))[0])(mode)
         positions = jax.vmap(lambda shift: position(mode + shift, arguments))(shifts)
-        return Start(positions, slope @ spread @ slope.T)
+        return Start(positions, jnp.linalg.multi_dot([slope, spread, slope.T], precision=HIGHEST))
 
     return place
 

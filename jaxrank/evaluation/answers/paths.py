@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxrank.data.device import HIGHEST
 from jaxrank.evaluation.answers.rules import NONE, Linear, Ranked, Rule
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.resampling import draws
 
 SAME = 1e-5

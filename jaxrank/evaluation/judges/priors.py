@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_choice, check_count, check_number, shown
+from jaxrank.numerics.precision import HIGHEST
 
 KINDS = ("symmetric", "ladder", "free", "perfect", "identity")
 _MOST = 1e6
@@ -192,7 +192,7 @@ def _mean(weights: tuple[np.ndarray, tuple[np.ndarray, ...]], m: int, kind: str)
 
 def _rows(first: Any, up: Any, m: int, kind: str, xp: Any) -> Any:
     """The matrix (judges, M, M) from its first row (judges, M) and the transitions (steps, judges, from, to)."""
-    options = {"precision": jax.lax.Precision.HIGHEST} if xp is jnp else {}
+    options = {"precision": HIGHEST} if xp is jnp else {}
     moved = lambda row, step: xp.einsum("js,jst->jt", row, step, **options)
     above = [first]
     n_up = m - 1 if kind == "ladder" else _n_steps(m)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from jaxrank.data.battle_statistic import Battles
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.pairs.outcomes import OutcomeModel
+from jaxrank.numerics.precision import HIGHEST
 
 Elementwise = Callable[[Array, Array], Array]
 
@@ -36,7 +37,9 @@ class CovariateLikelihood(Likelihood):
     def differences(self, params: Float[Array, " n"], stat: Battles) -> Float[Array, "blocks places"]:
         """eta of every place."""
         theta, slopes = params[: stat.n_models], params[stat.n_models :][: self.n_covariates] / stat.scale
-        return (theta[stat.first] - theta[stat.second])[:, None] + jnp.tensordot(slopes, stat.x, axes=1)
+        return (theta[stat.first] - theta[stat.second])[:, None] + jnp.tensordot(
+            slopes, stat.x, axes=1, precision=HIGHEST
+        )
 
     def log_prob(self, params: Float[Array, " n"], stat: Battles) -> Float[Array, ""]:
         beta, extra, _ = self._behind(params, stat)
@@ -53,7 +56,7 @@ class CovariateLikelihood(Likelihood):
         x = stat.x / stat.scale[:, None, None]
         at = lambda v: jnp.zeros(n, v.dtype).at[stat.first].add(v).at[stat.second].add(-v)
         of_blocks = lambda v: jnp.sum(v, axis=1)
-        with_x = lambda v: jnp.einsum("bk,cbk->cb", v, x, precision=jax.lax.Precision.HIGHEST)
+        with_x = lambda v: jnp.einsum("bk,cbk->cb", v, x, precision=HIGHEST)
         gradient = jnp.concatenate(
             [
                 at(of_blocks(slopes[0])),
@@ -68,7 +71,7 @@ class CovariateLikelihood(Likelihood):
         square = square + square.T
         square = square - jnp.diag(jnp.sum(square, axis=1))
         cross = jax.vmap(at)(by_x)
-        products = jnp.einsum("cbk,dbk->cd", bent[None] * x, x, precision=jax.lax.Precision.HIGHEST)
+        products = jnp.einsum("cbk,dbk->cd", bent[None] * x, x, precision=HIGHEST)
         rows = [
             jnp.concatenate([square, cross.T], axis=1),
             jnp.concatenate([cross, products - self.ridge * jnp.eye(c, dtype=bent.dtype)], axis=1),

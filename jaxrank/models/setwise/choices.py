@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.data.statistics import HIGHEST
 from jaxrank.numerics.graph import connectivity, reachability
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.status import Status
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.names import name_list
-from jaxrank.data.statistics import HIGHEST
 from jaxrank.models.fit import Fit, precise, rounding_error, solver_resolution
 from jaxrank.models.likelihood import Likelihood, begin_near, covariance, gradient_and_inverse, maximise
 from jaxrank.models.priors import Prior
@@ -21,6 +20,7 @@ from jaxrank.models.setwise.choices import Choices, SetTotals, choices, gate, jo
 from jaxrank.models.setwise.existence import has_finite_optimum
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status

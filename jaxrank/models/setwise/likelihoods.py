@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.data.statistics import HIGHEST, Events
+from jaxrank.data.statistics import Events
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.options import count
 from jaxrank.models.setwise.choices import Choices, SetTotals, rejected_together
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric, n_nodes
 
 _IN_MEMORY = 2**21  # orders x nodes x models that are held at once

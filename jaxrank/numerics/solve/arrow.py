@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.linear import inverse_spd, solve_spd
-
-_HIGHEST = jax.lax.Precision.HIGHEST
 
 
 def solve_arrow(
@@ -86,7 +85,7 @@ def positive_definite_blocks(blocks: Float[Array, "n d d"], scale: Float[Array, 
 
 
 def _mm(a: Array, b: Array) -> Array:
-    return jnp.matmul(a, b, precision=_HIGHEST)
+    return jnp.matmul(a, b, precision=HIGHEST)
 
 
 def _inverse_blocks(blocks: Float[Array, "n d d"]) -> Float[Array, "n d d"]:
@@ -99,7 +98,7 @@ def _blocks_times(blocks: Float[Array, "n d d"], right: Float[Array, "nd k"]) ->
     n, d, _ = blocks.shape
     if d == 1:
         return blocks[:, 0, :] * right
-    product = jnp.einsum("nij,njk->nik", blocks, right.reshape(n, d, -1), precision=_HIGHEST)
+    product = jnp.einsum("nij,njk->nik", blocks, right.reshape(n, d, -1), precision=HIGHEST)
     return product.reshape(n * d, -1)
 
 

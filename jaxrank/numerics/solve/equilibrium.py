@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-HIGHEST = jax.lax.Precision.HIGHEST
+from jaxrank.numerics.precision import HIGHEST
+
 _TOO_FAR = 0.1  # an error of a payoff, of the largest, with which an equilibrium is no answer
 
 

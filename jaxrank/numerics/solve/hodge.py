@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.linear import solve_grounded
-
-HIGHEST = jax.lax.Precision.HIGHEST
 
 
 def potentials(

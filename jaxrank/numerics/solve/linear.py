@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.numerics.lanes import lanes
+from jaxrank.numerics.precision import HIGHEST
 
 # Above this size one LAPACK call beats the written-out elimination, alone and under vmap.
 SMALL = 64
@@ -89,7 +90,7 @@ def solve_near(
     By conjugate gradients with that inverse as preconditioner, until what is left of the error, as the inverse sees it,
     is below sqrt(machine epsilon) of the solution; by elimination where this takes more than ``_MOST_PRODUCTS`` steps.
     """
-    product = lambda m, x: jnp.matmul(m, x, precision=jax.lax.Precision.HIGHEST)
+    product = lambda m, x: jnp.matmul(m, x, precision=HIGHEST)
     tolerance = jnp.sqrt(jnp.finfo(right.dtype).eps)
     largest = lambda x: jnp.max(jnp.abs(x))
 

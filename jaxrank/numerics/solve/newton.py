@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.linear import solve_spd
 from jaxrank.numerics.solve.solver import Objective, Solution, Solver, above_zero
 from jaxrank.numerics.status import Status
@@ -152,7 +153,7 @@ def _product(matrix: Array, x: Array) -> Array:
     """matrix @ x, where both or x alone may have lanes in the last axis."""
     if matrix.ndim > x.ndim:
         return jnp.sum(matrix * x[None], axis=1)
-    return jnp.matmul(matrix, x, precision=jax.lax.Precision.HIGHEST)
+    return jnp.matmul(matrix, x, precision=HIGHEST)
 
 
 def _largest(x: Array) -> Array:

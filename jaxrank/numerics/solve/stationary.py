@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.numerics.graph import reachability
+from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.ranks import tie_heads
 
-HIGHEST = jax.lax.Precision.HIGHEST
 _BLOCK = 64
 _ROUNDING = 16.0
 """Roundings, in ulp, of a mass from an elimination: 4.3 at most in chains of 3 to 300 states (float32 against

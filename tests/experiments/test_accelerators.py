@@ -1,0 +1,58 @@
+"""What can be said of programs for GPUs and TPUs without their compilers (`make test-accelerators` has these)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments.accelerators.run import work_of
+from experiments.accelerators.targets import TARGETS, Text
+from jaxrank.methods.catalogue import entries
+from jaxrank.numerics.precision import precision
+
+
+def equations(jaxpr: Any) -> Iterator[Any]:
+    for equation in jaxpr.eqns:
+        yield equation
+        for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")):
+            inner = getattr(inner, "jaxpr", inner)
+            if hasattr(inner, "eqns"):
+                yield from equations(inner)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+@pytest.mark.rank_promotion("allow")
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_no_replicate_loses_digits_or_calls_back(name: str) -> None:
+    """Every product of real numbers in the program of a replicate says that it keeps them, and none calls the host."""
+    work = work_of(name, TARGETS["h100"], "float32")
+    if work is None:
+        return
+    with precision("float32"):
+        first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
+        found = list(equations(jax.make_jaxpr(work.lane)(jnp.uint32(0), first).jaxpr))
+    products = [e for e in found if e.primitive.name == "dot_general"]
+    real = [e for e in products if all(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in e.invars)]
+    assert all("HIGHEST" in str(e.params["precision"]) for e in real), name
+    assert not [e.primitive.name for e in found if "callback" in e.primitive.name]
+    assert work.block & (work.block - 1) == 0
+
+
+def test_texts_of_compilers_are_read() -> None:
+    text = """
+  %f.1 = f32[4]{0} fusion(%a), kind=kLoop
+  %c.2 = (f32[4]{0}, s32[]) custom-call(%f.1), custom_call_target="cusolver_syevd"
+  %w.3 = (s32[]) while(%c.2), condition=%x, body=%y
+  %r.4 = f32[4]{0} all-reduce-start(%f.1), to_apply=%add
+  %d.5 = f64[4]{0} add(%a, %b)
+  %h.6 = f32[] custom-call(), custom_call_target="xla_python_gpu_callback"
+"""
+    found = Text.of(text)
+    assert (found.kernels, found.loops, found.wide) == (3, 1, 1)
+    assert found.collectives == ["all-reduce"] and found.callbacks == ["xla_python_gpu_callback"]
