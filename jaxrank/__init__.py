@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxrank.errors import JaxrankError, JaxrankWarning
     from jaxrank.evaluation import answers, judges, scaling
     from jaxrank.evaluation.answers.curves import AnswerCurves
+    from jaxrank.evaluation.answers.reading import read_answers
     from jaxrank.evaluation.answers.stops import Stopped
     from jaxrank.evaluation.answers.table import Answers
     from jaxrank.evaluation.table_tests import CriticalDifference, FriedmanTest, critical_difference, friedman
@@ -135,6 +136,7 @@ __all__ = [
     "ratings",
     "ratings_over_time",
     "read",
+    "read_answers",
     "report",
     "runs",
     "scaling",
@@ -169,6 +171,7 @@ _PLACES = {
     "jaxrank.data.responses": "Responses",
     "jaxrank.errors": "JaxrankError JaxrankWarning",
     "jaxrank.evaluation.answers.curves": "AnswerCurves",
+    "jaxrank.evaluation.answers.reading": "read_answers",
     "jaxrank.evaluation.answers.stops": "Stopped",
     "jaxrank.evaluation.answers.table": "Answers",
     "jaxrank.evaluation.table_tests": "CriticalDifference FriedmanTest critical_difference friedman",

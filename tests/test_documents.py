@@ -88,7 +88,7 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Enter an empty folder in which the files that a page reads lie where they lie beside the page."""
 
     def enter(page: Path) -> Path:
-        for name in ("logs", "figures", "docs"):
+        for name in ("logs", "tools", "figures", "docs"):
             if (page.parent / name).is_dir():
                 (tmp_path / name).symlink_to(page.parent / name)
         monkeypatch.chdir(tmp_path)

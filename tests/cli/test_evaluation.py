@@ -165,3 +165,36 @@ def test_rubrics(tmp_path):
     assert "no published weights" in run("rubrics", path, "--rubric", "conf_wrong_penalty", code=2)
     assert "has_box" in run("rubrics", path, "--rubric", "format_aware", code=2)
     assert "conservative" in run("rubrics", path, "--rubric", "vibes", code=2)
+
+
+def test_answers(tmp_path):
+    rng = np.random.default_rng(0)
+    axes = pd.MultiIndex.from_product([["a", "b"], range(6), range(5)], names=["model", "question", "seed"])
+    frame = pd.DataFrame(index=axes).reset_index()
+    frame["prediction"] = np.where(rng.random(len(frame)) < 0.6, "1/2", rng.choice(["1", "2"], len(frame)))
+    frame["gold"], frame["confidence"] = 0.5, rng.random(len(frame))
+    path, out = tmp_path / "completions.csv", tmp_path / "curves.csv"
+    frame.to_csv(path, index=False)
+    more = ("--replicates", "20", "--paths", "8", "--output", out)
+    said = run("answers", path, "--completions", "1,5", "--scheme", "orders", *more, "--plot", tmp_path / "curves.svg")
+    table = pd.read_csv(out)
+    assert set(table["rule"]) == {"majority", "weighted(aggregate=sum)", "best_of_n"} and set(table["n"]) == {1, 5}
+    answers = jr.read_answers(path)
+    for rule, name in (("weighted", "weighted(aggregate=sum)"), ("best_of_n", "best_of_n")):
+        rows = table[(table["rule"] == name) & (table["n"] == 5)]
+        assert rows["accuracy"].to_numpy() == pytest.approx(answers.accuracy(rule), abs=1e-6)
+    assert "score 'confidence'" in said and (tmp_path / "curves.svg").exists()
+    run("answers", path, "--stop", "esc:window=2", "-o", out)
+    assert pd.read_csv(out)["mean_used"].between(2, 5).all()
+    frame["confidence"] *= -1
+    frame.to_csv(path, index=False)
+    run("answers", path, "--completions", "1", *more)
+    assert "softmax(T=1)" in set(pd.read_csv(out)["rule"])
+    for wrong in (
+        ("--rule", "vote"),
+        ("--completions", "x"),
+        ("--completions", "6"),
+        ("--stop", "esc", "--rule", "majority"),
+        ("--answer-column", "x"),
+    ):
+        run("answers", path, *wrong, code=2)

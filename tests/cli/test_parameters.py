@@ -71,8 +71,9 @@ def test_one_name_means_one_thing_in_all_commands() -> None:
         assert len({kind for _, kind in found}) == 1, f"{name} is {found}"
     having = {name: {command for command, _ in found} for name, found in told.items()}
     assert having["--output"] == set(PARAMETERS)
-    assert having["--replicates"] == {"arise", "bootstrap", "converge", "report"}
+    assert having["--replicates"] == {"answers", "arise", "bootstrap", "converge", "report"}
     assert having["--method"] == set(PARAMETERS) - {
+        "answers",
         "arise",
         "check",
         "convert",
@@ -84,6 +85,7 @@ def test_one_name_means_one_thing_in_all_commands() -> None:
         "merge",
     }
     assert having["--level"] == having["--method"] - {"methods", "converge"} | {
+        "answers",
         "arise",
         "compare",
         "diff",
@@ -155,6 +157,7 @@ QUICK = {
     "converge": ["--replicates", "3", "-m", "bayes"],
     "methods": ["-m", "avg"],
     "judges": ["--prior", "perfect", "--samples", "4"],
+    "answers": ["--answer-column", "score", "--correct-column", "correct", "--replicates", "3", "--paths", "2"],
     "posterior": ["-m", "bayes", "--samples", "3", "--chains", "1"],
     "report": ["--replicates", "3", "--methods", "avg"],
     "leaderboard": ["-o", "site"],
@@ -258,7 +261,7 @@ def test_what_is_typed_wrong_is_answered_in_one_line(run: Run) -> None:
         (["rank", "r.csv"], "r.csv"),
         (["r.csv"], "r.csv"),
         (["bootstap", "r.csv"], "jaxrank bootstrap"),
-        (["nonsense"], "there are arise, bootstrap"),
+        (["nonsense"], "there are answers, arise"),
         (["fit"], "--help"),
         (["fit", "r.csv", "--metod", "x"], "--method"),
         (["fit", "r.csv", "-m"], "--help"),

@@ -221,3 +221,11 @@ def test_a_calibrated_vote_prefers_what_is_more_often_right() -> None:
     assert weights[0] < -1 < 1 < weights[2] and abs(weights[1]) < 0.5
     answers = an.Answers([[["a", "a", "b"]]], [[[0.3, 0.3, 0.7]]], ["b"])
     assert answers.select(rule)[0, 0] == "b" and answers.select()[0, 0] == "a"
+
+
+def test_completions_of_equal_score_are_taken_as_they_come() -> None:
+    """The best of n among equal scores is the first drawn, in random orders any of them: it was the first recorded."""
+    answers = an.Answers([[["a", "b", "b", "b"]]], [[[0.5, 0.5, 0.5, 0.5]]], ["a"])
+    curves = answers.curve("best_of_n", n_paths=1000, n_replicates=2)
+    assert curves.exact[0, 0].tolist() == [0.25] * 4
+    assert np.abs(curves.accuracy - 0.25).max() < 5 * 0.0137

@@ -53,6 +53,11 @@ def scaled() -> Any:
     return jr.scaling.evaluate_scaling(y, t, models=NAMES[:2], n_replicates=20, n_exchanges=2)
 
 
+def voted() -> Any:
+    labels = np.random.default_rng(5).choice(["x", "y", "z"], (2, 6, 4))
+    return jr.Answers(labels, truth=["x"] * 6, models=NAMES[:2]).curve(n_replicates=20, n_paths=4)
+
+
 def priced(data: jr.Responses) -> Any:
     table = {"model": list(data.models), "cost": [1.0, 30.0, 400.0, 2.0]}
     return jr.cost_frontier(jr.Responses(data.values, table), n_replicates=20)
@@ -83,6 +88,7 @@ def sources(data: jr.Responses) -> dict[str, Any]:
         "Posterior": jr.Posterior({"theta": theta}, tuple(NAMES), "bradley_terry", "nuts"),
         "FitTable": jr.fit_all(data, ["bayes", "avg", "borda"]),
         "Scaling": scaled(),
+        "AnswerCurves": voted(),
         "Judges": judged(),
         "Coefficients": jr.coefficients(jr.fit(VOTES, "bradley_terry", side=True)),
         "RatingsOverTime": jr.ratings_over_time(VOTES, drift=0.1),
@@ -261,6 +267,7 @@ ARGUMENTS = {
     "item_curves": ("rasch_map", ("result", "questions")),
     "wright_map": ("rasch_map", ("result", "bins")),
     "pass_curves": ("Result", ("data", "models", "level", "max_k")),
+    "answer_curves": ("AnswerCurves", ("curves", "model", "rules")),
     "response_matrix": ("Result", ("source",)),
     "win_matrix": ("Result", ("source", "show")),
     "critical_difference": ("Complete", ("source", "posthoc", "level")),

@@ -35,7 +35,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     rows = Rows(options)
     seen: set[str] = set()
     for source in sources:
-        header, samples = _open(source)
+        header, samples = open_log(source)
         task = str(field_of(header, "eval.task", source.name))
         identity = str(header["eval"].get("eval_id") or source.path)
         if identity in seen:
@@ -46,9 +46,9 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
         if header.get("status") != "success":
             rows.notes.append(f"{source.path.name} has status {shown(header.get('status'))}: it may lack samples")
         run = rows.run(model, task)
-        scorer = _choose_scorer(header, samples, source, options)
+        scorer = choose_scorer(header, samples, source, options)
         for sample in samples:
-            value = _value(sample, scorer, source)
+            value = value_of(sample, scorer, source)
             if value is None:
                 rows.count("samples have no score (an error or a limit)")
                 value = options.failed("missing")
@@ -56,7 +56,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     return rows.finish(sources, "Inspect logs")
 
 
-def _open(source: Source) -> tuple[dict, list[dict]]:
+def open_log(source: Source) -> tuple[dict, list[dict]]:
     """The header and one summary a sample and epoch."""
     if source.suffix != ".eval":
         document = source.document
@@ -89,7 +89,7 @@ def _key(sample: dict, name: str, source: Source) -> Any:
     return sample[name]
 
 
-def _choose_scorer(header: dict, samples: list[dict], source: Source, options: LogOptions) -> str:
+def choose_scorer(header: dict, samples: list[dict], source: Source, options: LogOptions) -> str:
     names: dict[str, None] = {}
     for sample in samples:
         scores = sample.get("scores")
@@ -108,7 +108,7 @@ def _choose_scorer(header: dict, samples: list[dict], source: Source, options: L
     return next(iter(names))
 
 
-def _value(sample: dict, scorer: str, source: Source) -> Any:
+def value_of(sample: dict, scorer: str, source: Source) -> Any:
     name, _, key = scorer.partition("/")
     scores = sample.get("scores")
     score = scores.get(name) if isinstance(scores, dict) else None

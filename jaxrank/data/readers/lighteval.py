@@ -35,7 +35,7 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     cells: dict[tuple[str, str, str], tuple[float, float]] = {}
     chosen: dict[str, None] = {}
     for source in sources:
-        model, task = options.model_of(source, _model(source)), _task(source)
+        model, task = options.model_of(source, model_name(source)), task_of(source)
         with open_parquet(source.path) as file:
             entries = file.read(columns=["doc.id", "metric"]).to_pylist()
         for entry in entries:
@@ -60,13 +60,13 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
     return from_means(named, sources, "lighteval details", [f"metric {listed(chosen)}"])
 
 
-def _model(source: Source) -> str:
+def model_name(source: Source) -> str:
     parts = source.folder.parts[:-1]
     start = len(parts) - 1 - parts[::-1].index("details") if "details" in parts else len(parts) - 2
     return "/".join(parts[start + 1 :])
 
 
-def _task(source: Source) -> str:
+def task_of(source: Source) -> str:
     found = _NAME.match(source.stem)
     return found["task"] if found else source.stem.removeprefix("details_")
 

@@ -46,11 +46,11 @@ def read(sources: list[Source], options: LogOptions) -> Responses:
             continue
         seen.add((source.stem, content))
         samples = list_of(source.lines, dict, source.name)
-        task = _task(source)
-        name, told = _model(source)
+        task = task_of(source)
+        name, told = model_name(source)
         model = options.model_of(source, name, told=told)
         run = rows.run(model, task)
-        chosen = _choose_filter(samples, source, options)
+        chosen = choose_filter(samples, source, options)
         score = _scorer(chosen, source, options)
         for sample in chosen:
             question = field_of(sample, "doc_id", source.name)
@@ -70,12 +70,12 @@ def _time(source: Source) -> str:
     return found["time"] if found else source.path.name
 
 
-def _task(source: Source) -> str:
+def task_of(source: Source) -> str:
     found = _NAME.match(source.stem)
     return found["task"] if found else source.stem.removeprefix("samples_")
 
 
-def _model(source: Source) -> tuple[str, bool]:
+def model_name(source: Source) -> tuple[str, bool]:
     """The model's name, and whether the results file says it; else it is the folder's."""
     plain = source.path.with_name(f"results_{_time(source)}.json")
     results = next((p for p in (plain, *(plain.with_name(plain.name + end) for end in PACKED)) if p.exists()), None)
@@ -84,7 +84,7 @@ def _model(source: Source) -> tuple[str, bool]:
     return (str(name), True) if name else (source.folder.name.replace("__", "/"), False)
 
 
-def _choose_filter(samples: list[dict], source: Source, options: LogOptions) -> list[dict]:
+def choose_filter(samples: list[dict], source: Source, options: LogOptions) -> list[dict]:
     names = list(dict.fromkeys(str(sample.get("filter")) for sample in samples))
     wanted = options.filter
     if wanted is None:

@@ -2,6 +2,7 @@
 
 from jaxrank.evaluation.answers.curves import AnswerCurves
 from jaxrank.evaluation.answers.expectation import best_of_n_curve, majority_curve
+from jaxrank.evaluation.answers.reading import read_answers
 from jaxrank.evaluation.answers.rules import (
     RULES,
     BestOfMajority,
@@ -53,4 +54,5 @@ __all__ = [
     "Weighted",
     "best_of_n_curve",
     "majority_curve",
+    "read_answers",
 ]

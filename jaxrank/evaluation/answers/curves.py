@@ -52,7 +52,7 @@ class AnswerCurves:
     n_paths: int
 
     def to_frame(self) -> Any:
-        """A pandas frame, a row for each rule, model and n: accuracy, lower, upper, exact, gain, gain_lower,
+        """A pandas frame, a row for each rule, model and n: accuracy, error, lower, upper, exact, gain, gain_lower,
         gain_upper."""
         import pandas as pd
 
@@ -62,7 +62,7 @@ class AnswerCurves:
             "model": np.array(self.models, object)[at[1]],
             "n": self.n[at[2]],
         }
-        values = ("accuracy", "lower", "upper", "exact", "gain", "gain_lower", "gain_upper")
+        values = ("accuracy", "error", "lower", "upper", "exact", "gain", "gain_lower", "gain_upper")
         return pd.DataFrame({**names, **{name: getattr(self, name).reshape(-1) for name in values}})
 
     def crossings(self, model: str, first: str, second: str) -> list[int]:

@@ -33,7 +33,8 @@ class Group(NamedTuple):
     """Q questions with at most K answers.
 
     **cells**: (Q,), which of the L M questions of all models.  **codes**: int16 (Q, N), -1 for none.
-    **good**: bool (Q, K).  **scores**: float32 (Q, N).  **places**: int16 (Q, N), 0 for the highest score.
+    **good**: bool (Q, K).  **scores**: float32 (Q, N).  **places**: int16 (Q, N), 0 for the highest score, equal
+    for equal scores.
     """
 
     cells: Any
@@ -88,8 +89,10 @@ def _group(at: np.ndarray, codes: np.ndarray, right: np.ndarray, values: np.ndar
     low = np.where(valid, values, np.inf).min(axis=1, keepdims=True)
     values = np.where(valid, values, np.where(np.isfinite(low), low, 0))
     order = np.argsort(-values, axis=1, kind="stable")
+    sorted_ = np.take_along_axis(values, order, axis=1)
+    lower = np.diff(sorted_, axis=1, prepend=sorted_[:, :1]) < 0
     places = np.empty_like(order)
-    np.put_along_axis(places, order, np.arange(codes.shape[1])[None], axis=1)
+    np.put_along_axis(places, order, np.cumsum(lower, axis=1), axis=1)
     return Group(at, codes.astype(np.int16), good, values.astype(np.float32), places.astype(np.int16))
 
 

@@ -92,7 +92,8 @@ class Majority(Linear):
 
 @dataclass(frozen=True)
 class Weighted(Linear):
-    """The answer with the largest sum, or mean, of scores. **aggregate**: "sum" or "mean"."""
+    """The answer with the largest sum, or mean, of scores. **aggregate**: "sum" or "mean". Sums are for scores of 0 and
+    more: negative ones, such as log-probabilities, would speak against frequent answers (`Softmax` takes those)."""
 
     aggregate: str = "sum"
     name = "weighted"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,8 @@ class Answers:
     "number" (equal numbers, fractions, thousands separators), "choice" (a letter), or a function.
 
     **codes**: int32 (L, M, N), counted from 0 within each question, -1 for none.  **classes**: the answers of each
-    question.  **good**: bool (M, K), which of them are right; None where nothing says so.
+    question.  **good**: bool (M, K), which of them are right; None where nothing says so.  **columns**: further numbers
+    of the completions by name, (L, M, N), NaN where one has none: `scored_by` makes one of them the score.
 
     `DataError` for unequal numbers of completions, missing scores of answers, and verdicts on one answer that differ.
 
@@ -50,6 +52,7 @@ class Answers:
     classes: tuple[tuple[Any, ...], ...]
     good: Bool[np.ndarray, "questions classes"] | None
     scores: Float[np.ndarray, "models questions completions"] | None
+    columns: Mapping[str, Float[np.ndarray, "models questions completions"]]
     models: tuple[str, ...]
     questions: tuple[str, ...]
     notes: tuple[str, ...]
@@ -64,6 +67,7 @@ class Answers:
         models: Sequence[str] | None = None,
         questions: Sequence[str] | None = None,
         normalize: str | Normalizer = "none",
+        columns: Mapping[str, Any] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         table = as_labels(labels)
@@ -89,6 +93,7 @@ class Answers:
             "classes": classes,
             "good": None if good is None else frozen(good),
             "scores": _scores(scores, codes, names),
+            "columns": {name: frozen(_shaped(values, codes, name)) for name, values in (columns or {}).items()},
             "models": names[0],
             "questions": names[1],
             "notes": tuple(said),
@@ -107,6 +112,15 @@ class Answers:
         good = self._known("whether completions are right")
         rows = np.arange(self.shape[1])[None, :, None]
         return good[rows, np.maximum(self.codes, 0)] & (self.codes >= 0)
+
+    def scored_by(self, name: str) -> Answers:
+        """The same answers with one of the `columns` as their score: a log-probability, a number of tokens, a
+        reward."""
+        if name not in self.columns:
+            raise OptionError(f"there is no column {name!r}; there are {', '.join(self.columns) or 'none'}")
+        made = copy.copy(self)
+        object.__setattr__(made, "scores", _scores(self.columns[name], self.codes, (self.models, self.questions)))
+        return made
 
     def select(
         self, rule: str | Rule = "majority", n: int | None = None, ties: str = "earliest", **options: Any
@@ -233,11 +247,7 @@ class Answers:
 def _scores(scores: Any, codes: np.ndarray, names: tuple[Any, ...]) -> np.ndarray | None:
     if scores is None:
         return None
-    values = np.asarray(scores, float)
-    if values.shape != codes.shape:
-        raise DataError(
-            f"scores have the shape {values.shape}, the answers {codes.shape}; give one for each completion"
-        )
+    values = _shaped(scores, codes, "scores")
     lacking = (codes >= 0) & ~np.isfinite(values)
     if lacking.any():
         who = name_list(names[1], np.flatnonzero(lacking.any(axis=(0, 2))))
@@ -248,13 +258,21 @@ def _scores(scores: Any, codes: np.ndarray, names: tuple[Any, ...]) -> np.ndarra
     return frozen(values)
 
 
+def _shaped(given: Any, codes: np.ndarray, what: str) -> np.ndarray:
+    """Numbers of completions as an array of their shape."""
+    values = np.asarray(given, float)
+    if values.shape != codes.shape:
+        raise DataError(
+            f"{what}: the shape is {values.shape}, of the answers {codes.shape}; give one for each completion"
+        )
+    return values
+
+
 def _judged(
     codes: np.ndarray, classes: tuple[tuple[Any, ...], ...], correct: Any, questions: tuple[str, ...]
 ) -> tuple[np.ndarray, list[str]]:
     """Which answers are right, from verdicts on completions."""
-    verdicts = np.asarray(correct, float)
-    if verdicts.shape != codes.shape:
-        raise DataError(f"correct has the shape {verdicts.shape}, the answers {codes.shape}; give one for each")
+    verdicts = _shaped(correct, codes, "correct")
     size = max(max(map(len, classes), default=1), 1)
     yes, seen = np.zeros((len(classes), size)), np.zeros((len(classes), size))
     i, m, t = np.nonzero((codes >= 0) & np.isfinite(verdicts))

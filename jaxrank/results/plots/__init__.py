@@ -38,6 +38,7 @@ from jaxrank.results.plots.rank_shares import rank_distribution
 from jaxrank.results.plots.ranking_chart import leaderboard
 from jaxrank.results.plots.ranks_of_categories import ranks_by_category
 from jaxrank.results.plots.responses import response_matrix
+from jaxrank.results.plots.rules_by_n import answer_curves
 from jaxrank.results.plots.scaling_levels import scaling_curves, scaling_parts
 from jaxrank.results.plots.strengths_by_period import ratings_over_time
 from jaxrank.results.plots.superiority_matrix import superiority
@@ -50,6 +51,7 @@ from jaxrank.results.study import Study
 
 __all__ = [
     "agreement",
+    "answer_curves",
     "bump",
     "chain_ranks",
     "coefficients",
