@@ -178,9 +178,9 @@ def test_answers(tmp_path):
     more = ("--replicates", "20", "--paths", "8", "--output", out)
     said = run("answers", path, "--completions", "1,5", "--scheme", "orders", *more, "--plot", tmp_path / "curves.svg")
     table = pd.read_csv(out)
-    assert set(table["rule"]) == {"majority", "weighted(aggregate=sum)", "best_of_n"} and set(table["n"]) == {1, 5}
+    assert set(table["rule"]) == {"majority", "weighted", "best_of_n"} and set(table["n"]) == {1, 5}
     answers = jr.read_answers(path)
-    for rule, name in (("weighted", "weighted(aggregate=sum)"), ("best_of_n", "best_of_n")):
+    for rule, name in (("weighted", "weighted"), ("best_of_n", "best_of_n")):
         rows = table[(table["rule"] == name) & (table["n"] == 5)]
         assert rows["accuracy"].to_numpy() == pytest.approx(answers.accuracy(rule), abs=1e-6)
     assert "score 'confidence'" in said and (tmp_path / "curves.svg").exists()
@@ -189,7 +189,7 @@ def test_answers(tmp_path):
     frame["confidence"] *= -1
     frame.to_csv(path, index=False)
     run("answers", path, "--completions", "1", *more)
-    assert "softmax(T=1)" in set(pd.read_csv(out)["rule"])
+    assert "softmax" in set(pd.read_csv(out)["rule"])
     for wrong in (
         ("--rule", "vote"),
         ("--completions", "x"),

@@ -229,3 +229,61 @@ def test_completions_of_equal_score_are_taken_as_they_come() -> None:
     curves = answers.curve("best_of_n", n_paths=1000, n_replicates=2)
     assert curves.exact[0, 0].tolist() == [0.25] * 4
     assert np.abs(curves.accuracy - 0.25).max() < 5 * 0.0137
+
+
+def test_signals_of_traces_as_the_golden_values_say() -> None:
+    largest = 0.0
+    for e in of_kind("trace_signals"):
+        v, line, top = e["values"], e["input"]["logprobs"], e["input"]["topk_logprobs"]
+        pairs = [
+            (an.mean_logprob(line), v["mean"]),
+            (an.sequence_logprob(line), v["sum"]),
+            (an.perplexity(line), v["perplexity"]),
+            *((an.self_certainty(top, how), x) for how, x in v["self_certainty"].items()),
+            *((an.token_entropy(top, how), x) for how, x in v["entropy"].items()),
+            *zip(an.token_confidence(top), v["token_confidence"], strict=True),
+            (an.deepconf(top), v["deepconf"]["mean"]),
+            (an.deepconf(top, "tail", 3), v["deepconf"]["tail_3"]),
+            (an.deepconf(top, "lowest", 3), v["deepconf"]["lowest_group_window_3"]),
+            (an.deepconf(top, "bottom", 3, 0.5), v["deepconf"]["bottom_group_window_3_quantile_0.5"]),
+            *((an.step_score(e["input"]["step_scores"], how), x) for how, x in v["steps"].items()),
+        ]
+        largest = max(largest, *(abs(got / want - 1) for got, want in pairs))
+    print(f"answers.json trace_signals: largest difference {largest:.1e}, relative")
+    assert largest < 1e-9
+
+
+def test_a_trace_is_cut_where_its_confidence_falls() -> None:
+    top = [[0.0, -2.0]] * 3 + [[-4.0, -6.0]] * 3
+    assert an.deepconf_cut(top, 2.0, window=3) == 2 and an.deepconf_cut(top, 0.5, window=3) is None
+    assert an.deepconf_cut(top[::-1], 4.0, window=3) == 3
+    assert an.deepconf_threshold([1, 2, 3, 4, 5], keep=0.2) == pytest.approx(4.2)
+    uniform = np.log(np.full((2, 4), 0.25))
+    assert an.varentropy(uniform) == pytest.approx(0, abs=1e-12) and an.logprob_margin(uniform) == 0
+    assert an.max_probability(uniform) == pytest.approx(0.25)
+    for call, words in (
+        (lambda: an.deepconf([[0.5]]), "above 0"),
+        (lambda: an.perplexity([]), "finite numbers"),
+        (lambda: an.logprob_margin([[-1.0]]), "two most probable"),
+        (lambda: an.token_entropy([[-1.0], [-1.0, -2.0]]), "as many"),
+        (lambda: an.step_score([1.0], "median"), "method"),
+    ):
+        with pytest.raises((DataError, OptionError), match=words):
+            call()
+
+
+def test_the_restaurant_agrees_with_one_completion_worked_out() -> None:
+    """One completion before the horizon the leader is lost where its earlier rival is drawn: 1 - E 1 / (3 + alpha)."""
+    from scipy.integrate import quad
+    from scipy.stats import gamma
+
+    scale = 1 / (1 + np.euler_gamma + np.log(3))
+    wanted = 1 - quad(lambda a: gamma.pdf(a, 2, scale=scale) / (3 + a), 0, 60)[0]
+    rule = an.Crp(horizon=4, n_draws=40_000)
+    got = rule.probability(np.array([[0, 1, 1]]), 2)[0]
+    assert abs(got - wanted) < 4.5 * np.sqrt(wanted * (1 - wanted) / 40_000)
+    assert rule.probability(np.array([[0, 0, 1], [-1, -1, -1]]), 2).tolist() == [1.0, 0.0]  # a tie is the earlier one's
+    answers = an.Answers([[["a"] * 8 + ["b"] * 4]], truth=["a"])
+    done = answers.stop("crp", horizon=12)
+    assert done.stopped.all() and done.used[0, 0] < 12
+    assert answers.stop("crp", horizon=5, threshold=1).used[0, 0] == 3  # two more cannot overtake three

@@ -8,7 +8,7 @@ are worked out for one set of completions and for every prefix of ten thousand r
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,8 +36,7 @@ class Rule(abc.ABC):
         return
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in vars(self).items())
-        return f"{self.name}({shown})" if shown else self.name
+        return called(self)
 
 
 class Linear(Rule):
@@ -303,6 +302,16 @@ RULES: dict[str, type[Rule]] = {
 }
 
 
+def called(rule: Any) -> str:
+    """The name of a rule, with the options that are not at their defaults and are shown at all."""
+    shown = [
+        f"{f.name}={value:g}" if isinstance(value := getattr(rule, f.name), float) else f"{f.name}={value}"
+        for f in fields(rule)
+        if f.repr and getattr(rule, f.name) != f.default
+    ]
+    return f"{rule.name}({', '.join(shown)})" if shown else rule.name
+
+
 def rule_of(rule: str | Rule, **options: Any) -> Rule:
     """A rule from its name and options, or a rule as it is; `OptionError` names the rules that there are."""
     if isinstance(rule, Rule):
@@ -312,9 +321,9 @@ def rule_of(rule: str | Rule, **options: Any) -> Rule:
     if rule not in RULES:
         raise OptionError(f"rule={rule!r}; the rules are {', '.join(RULES)}")
     made = RULES[rule]
-    fields = list(made.__dataclass_fields__)
-    if unknown := [name for name in options if name not in fields]:
-        raise OptionError(f"{rule} has no option {', '.join(unknown)}; its options are: {', '.join(fields) or 'none'}")
+    known = list(made.__dataclass_fields__)
+    if unknown := [name for name in options if name not in known]:
+        raise OptionError(f"{rule} has no option {', '.join(unknown)}; its options are: {', '.join(known) or 'none'}")
     return made(**options)
 
 
