@@ -174,11 +174,12 @@ def _fit(
     """
     outcomes = jnp.transpose(stat.outcomes, (2, 0, 1))  # (L, N, M)
     dtype = design.dtype
-    seen = ((outcomes >= 0) & table.used[None, None, :]).astype(dtype)
+    read = table.used[None, None, :]
     if parts is not None:
         table = parts.table
-        seen = seen * (table.trials > 0)[:, None, :]
-    right = (outcomes == 1).astype(dtype) * seen
+        read = read & (table.trials > 0)[:, None, :]
+    # One byte a result, unpacked at every step: a batch of lanes would hold two numbers for each through all steps.
+    known = jnp.where(read & ((outcomes == 0) | (outcomes == 1)), outcomes, -1).astype(jnp.int8)
     theta, b = rasch_start(table)
     # Both designs give a constant ability when every trial's level is the same.
     width = design.shape[1]
@@ -190,8 +191,8 @@ def _fit(
     def step(state: tuple) -> tuple[tuple, Array]:
         x, b = state
         p = jax.nn.sigmoid(product(x, design.T)[:, :, None] - b[None, None, :])
-        excess = seen * p - right
-        weight = seen * p * (1 - p)
+        excess = jnp.where(known >= 0, p - (known == 1), 0)
+        weight = jnp.where(known >= 0, p * (1 - p), 0)
         gradient = product(jnp.sum(excess, axis=2), design) + product(x, penalty)
         rows = sums("ln,np,nr->lpr", jnp.sum(weight, axis=2), design, design) + penalty[None, :, :]
         cross = -sums("lnm,np->lpm", weight, design)[:, :, :, None]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jaxrank.models.setwise.choices import Choices, SetTotals, rejected_together
 from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric, n_nodes
 
+_EVENTS = 256  # events whose terms are held at once
 _IN_MEMORY = 2**21  # orders x nodes x models that are held at once
 
 
@@ -36,24 +38,39 @@ class LuceLikelihood(Likelihood):
 
     def pointwise(self, params: Array, stat: Choices) -> Float[Array, " events"]:
         """Log probability of each event, times its weight."""
-        _, total, mass, top = _odds(params, stat)
+        total, mass, top = _odds(params, stat)
         return jnp.sum(mass * ((params - top)[:, None] - jnp.log(total)), axis=0)
 
     def parts(self, params: Array, stat: Choices) -> tuple[Array, Array, Array]:
-        pi, total, mass, top = _odds(params, stat)
-        value = jnp.sum(mass * jnp.log(total)) - jnp.dot(jnp.sum(mass, axis=1), params - top, precision=HIGHEST)
-        # Held in memory once: fused into each of their four sums they would be divided anew every time.
-        share = jax.lax.optimization_barrier(mass / total)
+        top, pi = _scaled(params)
+
+        def add(sums: _Flows, events: tuple[Array, Array, Array]) -> tuple[_Flows, Array]:
+            chosen, rejected, weights = events
+            total = pi[:, None] + jnp.matmul(rejected, pi, precision=HIGHEST)[None, :]
+            mass = chosen.T * weights[None, :]
+            # Held in memory once: fused into each of their four sums they would be divided anew every time.
+            share = jax.lax.optimization_barrier(mass / total)
+            square = jax.lax.optimization_barrier(share / total)
+            new = _Flows(
+                jnp.sum(mass * jnp.log(total)),
+                jnp.sum(mass, axis=1),
+                jnp.sum(share, axis=1),
+                jnp.matmul(share, rejected, precision=HIGHEST),
+                jnp.sum(square, axis=1),
+                jnp.matmul(square, rejected, precision=HIGHEST),
+            )
+            return jax.tree.map(jnp.add, sums, new), jnp.sum(square, axis=0)
+
+        s, of_events = _in_turns(add, _Flows.none(pi), (stat.chosen, stat.rejected, stat.weights))
+        value = s.logs - jnp.dot(s.mass, params - top, precision=HIGHEST)
         # What i takes from j wherever both could be chosen. As a difference of two such flows the gradient of a model
         # that met few others is not lost in the rounding of those that met millions, if what one loses the other gains:
         # of a product that is fused into a difference compilers keep more digits than of its mirror image.
-        flow = jnp.matmul(share, stat.rejected, precision=HIGHEST) * pi[None, :]
+        flow = s.taken * pi[None, :]
         upper = jnp.triu(flow.T - flow, 1)
-        expected = jnp.sum(flow, axis=0) + pi * jnp.sum(share, axis=1)
-        square = jax.lax.optimization_barrier(share / total)
-        cross = jnp.matmul(square, stat.rejected, precision=HIGHEST)
-        among = rejected_together(stat, jnp.sum(square, axis=0))
-        pairs = cross + cross.T + among + jnp.diag(jnp.sum(square, axis=1))
+        expected = jnp.sum(flow, axis=0) + pi * s.share
+        among = rejected_together(stat, of_events)
+        pairs = s.crossed + s.crossed.T + among + jnp.diag(s.square)
         return value, jnp.sum(upper - upper.T, axis=1), jnp.diag(expected) - pi[:, None] * pi[None, :] * pairs
 
     def start(self, stat: Choices) -> Array:
@@ -64,14 +81,54 @@ class LuceLikelihood(Likelihood):
         return odds - jnp.mean(odds)
 
 
-def _odds(theta: Array, c: Choices) -> tuple[Array, Array, Array, Array]:
-    """pi scaled to a largest of 1; pi_i + sum_V pi for every model and event, (L, E), so that products over events read
-    memory in order; the weight of these terms; the log scale."""
+class _Flows(NamedTuple):
+    """Sums over events of the terms of the chosen models: logarithms of the totals, weights (L,), shares (L,) and what
+    they take from each other (L, L), the same of squares."""
+
+    logs: Array
+    mass: Array
+    share: Array
+    taken: Array
+    square: Array
+    crossed: Array
+
+    @classmethod
+    def none(cls, pi: Array) -> _Flows:
+        n = pi.shape[0]
+        one, pair = jnp.zeros(n, pi.dtype), jnp.zeros((n, n), pi.dtype)
+        return cls(jnp.zeros((), pi.dtype), one, one, pair, one, pair)
+
+
+def _in_turns(add: Callable, start: _Flows, events: tuple[Array, ...]) -> tuple[_Flows, Array]:
+    """Sums over all events, a few at a time: a lane of a batch then holds (L, `_EVENTS`) numbers, not (L, E)."""
+    n_events = events[0].shape[0]
+    n_turns = max(1, -(-n_events // _EVENTS))
+    if n_turns == 1:
+        return add(start, events)
+    size = -(-n_events // n_turns)
+
+    def cut(x: Array) -> Array:
+        # An event of nobody, with weight 0, adds nothing.
+        padded = jnp.pad(x, ((0, n_turns * size - n_events), *((0, 0),) * (x.ndim - 1)))
+        return padded.reshape(n_turns, size, *x.shape[1:])
+
+    sums, rest = jax.lax.scan(add, start, tuple(map(cut, events)))
+    return sums, rest.reshape(-1)[:n_events]
+
+
+def _scaled(theta: Array) -> tuple[Array, Array]:
+    """The largest log-strength, and the strengths on a scale where it has 1."""
     top = jax.lax.stop_gradient(jnp.max(theta))
     # exp(-80) instead of an underflow to zero, so that a slate of very weak models still has a positive total.
-    pi = jnp.exp(jnp.maximum(theta - top, -80))
+    return top, jnp.exp(jnp.maximum(theta - top, -80))
+
+
+def _odds(theta: Array, c: Choices) -> tuple[Array, Array, Array]:
+    """pi_i + sum_V pi for every model and event, (L, E), so that products over events read memory in order; the weight
+    of these terms; the log scale."""
+    top, pi = _scaled(theta)
     total = pi[:, None] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[None, :]
-    return pi, total, c.chosen.T * c.weights[None, :], top
+    return total, c.chosen.T * c.weights[None, :], top
 
 
 class DavidsonLuceLikelihood(Likelihood):
