@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from jaxrank.data.readers.shapes import SHAPES
 from jaxrank.methods.catalogue import entries
 from jaxrank.models.ranker import Entry
 
+PARITY = Path(__file__).resolve().parent / "parity.toml"
 BIB = Path(jaxrank.__file__).parent / "methods" / "references.bib"
 READS = {
     "Counts": "counts of outcomes",
@@ -256,7 +258,34 @@ def parity() -> str:
             function, options = scorio_call(entry)
             text = ", ".join(["R", *(f"{k}={v if k == 'R0' else repr(v)}" for k, v in options.items())])
             out[-1] += f"\n| `{entry.name}` | `rank.{function}({text})` | {_departs(entry)} |"
+    rows = counterparts()
+    counts = {status: sum(found == status for *_, found in rows) for status in STATUSES}
+    told = ", ".join(f"{n} {status}" for status, n in counts.items())
+    out += ["## Every public name", f"scorio 0.2.3 has {len(rows)} public names in six modules: {told}."]
+    out.append("| scorio | jaxrank | |\n| --- | --- | --- |")
+    out[-1] += "".join(f"\n| `{name}` | {place} | {status} |" for name, place, status in rows)
     return "\n\n".join(out) + "\n"
+
+
+STATUSES = ("here", "decided otherwise", "not here")
+_OTHERWISE = {"no": "decided otherwise", "missing": "not here"}
+
+
+def counterparts() -> list[tuple[str, str, str]]:
+    """Of every public name of scorio 0.2.3 what it is here, or why it is not, and its status."""
+    methods = {scorio_call(entry)[0]: entry.name for entry in entries().values() if entry.published}
+    named = tomllib.loads(PARITY.read_text(encoding="utf-8"))
+    named["rank"] = {name: f"fit: {method}" for name, method in methods.items()} | named["rank"]
+    rows = []
+    for module, names in named.items():
+        for name, told in names.items():
+            kind, _, rest = told.partition(": ")
+            if kind in _OTHERWISE:
+                rows.append((f"{module}.{name}", rest, _OTHERWISE[kind]))
+            else:
+                call = f'jaxrank.fit(data, "{rest}")' if kind == "fit" else f"jaxrank.{told}"
+                rows.append((f"{module}.{name}", f"`{call}`", "here"))
+    return rows
 
 
 def _departs(entry: Entry) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.metadata
 import importlib.util
 import itertools
 import json
@@ -11,6 +14,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -25,6 +29,7 @@ from jaxrank.cli.app import make_app
 from jaxrank.cli.tables import Table
 from jaxrank.methods.catalogue import entries
 from tests.methods.test_scorio_fixtures import METHODS
+from tests.oracles import golden
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -300,6 +305,29 @@ def test_the_parity_page_has_every_published_identifier(written: ModuleType) -> 
     assert [name for name, _ in rows] == published
     assert len(published) == 72
     assert {function for _, function in rows} <= set(METHODS.split()) | {"bayes"}
+
+
+def test_the_parity_page_has_every_public_name_of_scorio(written: ModuleType) -> None:
+    """Names of scorio 0.2.3 as they were listed from it, and from itself where it is installed; ours are there."""
+    names = {f"{module}.{name}" for module, found in golden("scorio_names").items() for name in found}
+    rows = written.counterparts()
+    assert len(rows) == len(names) == 144 and {name for name, *_ in rows} == names
+    counts = Counter(status for *_, status in rows)
+    print("functions of scorio 0.2.3:", dict(counts))
+    assert sum(counts.values()) == 144 and not set(counts) - set(written.STATUSES)
+    for _, place, status in rows:
+        if status != "here":
+            assert len(place.split()) > 2
+        elif method := re.match(r"`jaxrank\.fit\(data, \"(\w+)\"", place):
+            assert method[1] in entries()
+        else:
+            functools.reduce(getattr, place.strip("`").split(".")[1:], jaxrank)
+    try:
+        version = importlib.metadata.version("scorio")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    for module, found in golden("scorio_names").items() if version == "0.2.3" else ():
+        assert sorted(importlib.import_module(f"scorio.{module}").__all__) == sorted(found)
 
 
 def test_the_api_page_has_every_public_name() -> None:
