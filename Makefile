@@ -7,7 +7,7 @@ BIN := .venv/bin
 QUICK_COMPILER := --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench docs lint format install dev clean
+.PHONY: help demo test test-all test-accelerators bench docs lint format install dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -20,6 +20,10 @@ test: .venv/quick ## the tests and notebooks, without the slow ones
 
 test-all: .venv/dev ## all tests and notebooks
 	$(BIN)/pytest --nbmake -n $(JOBS) --dist worksteal $(ARGS)
+
+test-accelerators: .cache/accelerators ## every method through the compilers for an H100 and a TPU v5e; needs no device
+	XLA_FLAGS= JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 PYTHONPATH=.:.cache/accelerators \
+		$(BIN)/python -m experiments.accelerators.run $(ARGS)
 
 bench: .venv/dev ## the benchmarks of experiments/benchmarks, one after the other
 	@set -e; for script in experiments/benchmarks/*.py; do \
@@ -57,6 +61,12 @@ clean: ## remove the virtual environment and all caches
 .venv/dev: pyproject.toml | .venv/base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@
+
+# Beside the environment and not in it: with the plugins installed JAX would look for a GPU in every test.
+.cache/accelerators: | .venv/dev
+	@version=$$($(BIN)/python -c "import jax; print(jax.__version__)") && rm -rf $@ && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@.part \
+			jax-cuda12-plugin==$$version jax-cuda12-pjrt==$$version libtpu && mv $@.part $@
 
 .venv/quick: Makefile $(wildcard .venv/lib/python*/site-packages/jaxlib-*) | .venv/dev
 	@known=; for flag in $(QUICK_COMPILER); do \

@@ -199,6 +199,7 @@ def main() -> None:
                         continue
                     if time.monotonic() - begun > 60 * args.minutes:
                         sys.exit("stopped; the same command goes on")
+                    rows.pop(key, None)
                     rows[key] = row = examine(name, target, n, dtype, args.lanes, rows)
                     faults += bool(row["faults"])
                     size = f"{row.get('temporary', 0) / 2**20:8.0f} MiB {row.get('seconds', 0):6.1f} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.accelerators.run import work_of
+from experiments.accelerators.run import RESULTS, missing, work_of
 from experiments.accelerators.targets import TARGETS, Text
 from jaxrank.methods.catalogue import entries
 from jaxrank.numerics.precision import precision
+
+REFUSED = {"davidson_luce", "davidson_luce_map", "bradley_terry_ordinal_map"}
+LARGE = {"dynamic_irt_state_space", "kemeny_young_small"}
 
 
 def equations(jaxpr: Any) -> Iterator[Any]:
@@ -56,3 +60,24 @@ def test_texts_of_compilers_are_read() -> None:
     found = Text.of(text)
     assert (found.kernels, found.loops, found.wide) == (3, 1, 1)
     assert found.collectives == ["all-reduce"] and found.callbacks == ["xla_python_gpu_callback"]
+
+
+def test_the_table_keeps_its_promises() -> None:
+    """Of the compiled programs: nearly every identifier was tried for an H100, and what is over 2 GB or refused is known."""
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))
+    tried = {r["method"]: r for r in rows.values() if (r["target"], r["devices"], r["dtype"]) == ("h100", 1, "float32")}
+    assert set(tried) <= set(entries()) and len(tried) > 100
+    assert {m for m, r in tried.items() if "seconds" not in r and not r.get("host")} == REFUSED
+    assert {m for m, r in tried.items() if r.get("temporary", 0) > 2**31} == LARGE
+    page = RESULTS.with_name("README.md").read_text(encoding="utf-8")
+    assert all(f"`{m}`" in page for m in REFUSED | LARGE)
+
+
+def test_what_is_lacking_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.accelerators.run.found", lambda package: package != "libtpu")
+    assert missing() == "libtpu not installed; `make test-accelerators` installs the compilers (no device needed)"
+    monkeypatch.setattr("experiments.accelerators.run.found", lambda package: True)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    assert "unset it" in missing()
+    monkeypatch.delenv("XLA_FLAGS")
+    assert missing() == ""
