@@ -75,22 +75,22 @@ def data_for(name: str) -> Any:
         return jr.Responses(R[:16])
     for data in (jr.Responses(R), jr.Rankings(lists), battles):
         try:
-            prepare(name, data, None, options_of(name))
+            prepare(name, data, prior_of(name), {})
             return data
         except jr.errors.JaxrankError as error:
             why = error
     raise why
 
 
-def options_of(name: str) -> dict[str, Any]:
-    """What a method cannot do without."""
-    return {"R0": np.random.default_rng(1).integers(0, 2, (30, 1))} if name == "bayes_greedy" else {}
+def prior_of(name: str) -> Any:
+    """The earlier outcomes that a method cannot do without, else None."""
+    return np.random.default_rng(1).integers(0, 2, (30, 1)) if name == "bayes_greedy" else None
 
 
 def work_of(name: str, target: Target, dtype: str) -> Any:
     """The replicates of a bootstrap of the method; None for a method on the host."""
     data = data_for(name)
-    ranker = prepare(name, data, None, options_of(name))
+    ranker = prepare(name, data, prior_of(name), {})
     if ranker.host:
         return None
     with precision(dtype):

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.solve.linear import solve_general
 
 _TOO_FAR = 0.1  # an error of a payoff, of the largest, with which an equilibrium is no answer
 
@@ -71,7 +72,7 @@ def _cool(a: Array, alive: Array, max_steps: int) -> tuple[Array, Array, Array]:
         x = jnp.exp(z)
         residual = temperature * z - jnp.matmul(a, x, precision=HIGHEST)
         matrix = temperature * jnp.eye(n, dtype=dtype) - a * x[None, :]
-        solved = jnp.linalg.solve(matrix, jnp.stack([-residual, jnp.ones(n, dtype)], axis=1))
+        solved = solve_general(matrix, jnp.stack([-residual, jnp.ones(n, dtype)], axis=1))
         p, q = solved[:, 0], solved[:, 1]
         move = p - q * (jnp.sum(x * p) / jnp.sum(x * q))
         # Strategies that are hardly played may fall as far as they like.
@@ -116,7 +117,7 @@ def _settle(a: Array, log_x: Array, cold: Array, alive: Array, max_steps: int) -
         border = played.astype(dtype)
         matrix = jnp.block([[block, border[:, None]], [x[None, :], pad[:, None]]])
         right = jnp.concatenate([-residual, 1 - jnp.sum(x)[None]])
-        move = jnp.linalg.solve(matrix, right)
+        move = solve_general(matrix, right[:, None])[:, 0]
         # Beyond e^2 a Newton step in logarithms says little.
         z = z + jnp.where(played, jnp.clip(move[:n], -2, 2), 0)
         w = w + jnp.where(idle, move[:n], 0)
@@ -160,7 +161,8 @@ def _error(a: Array, x: Array, log_x: Array, gains: Array, temperature: Array, a
         # change of who is played counts.
         weight = jnp.where(mixture > temperature, mixture, jnp.minimum(warm, temperature))
         by_x = a * weight[None, :]
-        inverse = jnp.linalg.inv((temperature + state[0]) * jnp.eye(n, dtype=dtype) - by_x)
+        eye = jnp.eye(n, dtype=dtype)
+        inverse = solve_general((temperature + state[0]) * eye - by_x, eye)
         q = jnp.sum(inverse, axis=1)
         fixed = jnp.matmul(weight, inverse, precision=HIGHEST) / jnp.sum(weight * q)
         moves = jnp.matmul(by_x, inverse - q[:, None] * fixed[None, :], precision=HIGHEST)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxrank.numerics.blocks import on_cpu
 from jaxrank.numerics.lanes import lanes
 from jaxrank.numerics.precision import HIGHEST
 
@@ -46,6 +47,37 @@ def solve_spd_lanes(matrix: Float[Array, "n n lanes"], right: Float[Array, "n k 
 
 
 _solve_single = lanes(solve_spd_lanes)
+
+
+def solve_general(matrix: Float[Array, "n n"], right: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """x with ``matrix @ x = right`` for any matrix; not finite where it is singular.
+
+    On a CPU by LAPACK. Up to n = 64 elsewhere by an elimination with pivots in plain ``jnp``: a GPU calls a library for
+    every small system, and a TPU compiles its own factor for minutes.
+    """
+    if on_cpu() or matrix.shape[0] > SMALL:
+        return jnp.linalg.solve(matrix, right)
+    return _pivoted(matrix, right)
+
+
+def _pivoted(matrix: Float[Array, "n n"], right: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Gauss-Jordan elimination with partial pivoting. Rows stay where they are: a row that was a pivot is marked."""
+    n = matrix.shape[0]
+
+    def eliminate(i: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        whole, unused, order = state
+        column = jnp.sum(jnp.where(jnp.arange(whole.shape[1])[None, :] == i, whole, 0), axis=1)
+        pivot = jnp.argmax(jnp.where(unused, jnp.abs(column), -1))
+        chosen = jnp.arange(n) == pivot
+        row = jnp.sum(jnp.where(chosen[:, None], whole, 0), axis=0)
+        row = row / jnp.sum(jnp.where(chosen, column, 0))
+        whole = jnp.where(chosen[:, None], row[None, :], whole - column[:, None] * row[None, :])
+        return whole, unused & ~chosen, jnp.where(chosen, i, order)
+
+    begin = (jnp.concatenate([matrix, right], axis=1), jnp.ones(n, bool), jnp.zeros(n, jnp.int32))
+    whole, _, order = jax.lax.fori_loop(0, n, eliminate, begin)
+    # Row j holds the unknown order[j].
+    return jnp.zeros_like(right).at[order].set(whole[:, n:])
 
 
 def solve_grounded(
