@@ -118,7 +118,7 @@ def draw(curves: Any) -> None:
 
 def scorios(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
     """scorio's function of every rule, (answers, scores) -> answer; its kernel densities are fitted on these."""
-    import scorio.aggregate as agg
+    import scorio.aggregate as agg  # pyright: ignore[reportMissingImports]
 
     fitted = agg.fit_kde_vote_calibration(scores, right)
     return {
