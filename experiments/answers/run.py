@@ -1,7 +1,8 @@
 """Rules for answers on simulated completions: what they are worth at every n, what stopping saves, how fast it goes.
 
 ``python -m experiments.answers.run study`` writes results.json and figure.png here, ``... speed`` adds the times of a
-large table, beside scorio's own functions in a Python loop where scorio is installed.
+large table, beside scorio's own functions in a Python loop where scorio is installed, and ``... scorio`` how often both
+select the same answer.
 """
 
 from __future__ import annotations
@@ -115,6 +116,49 @@ def draw(curves: Any) -> None:
     figure.savefig(HERE / "figure.png", dpi=80)
 
 
+def scorios(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+    """scorio's function of every rule, (answers, scores) -> answer; its kernel densities are fitted on these."""
+    import scorio.aggregate as agg  # pyright: ignore[reportMissingImports]
+
+    fitted = agg.fit_kde_vote_calibration(scores, right)
+    return {
+        "majority": lambda a, s: agg.majority_vote(a),
+        "kde_weighted": lambda a, s: agg.kde_weighted_vote(a, s, fitted),
+        "weighted": agg.weighted_majority_vote,
+        "softmax": agg.softmax_weighted_vote,
+        "rank_weighted": agg.rank_weighted_vote,
+        "logit_weighted": agg.logit_weighted_vote,
+        "filtered": agg.filtered_vote,
+        "best_of_n": agg.best_of_n,
+        "majority_of_the_bests": agg.majority_of_the_bests,
+        "best_of_majority": lambda a, s: agg.best_of_majority(a, s, alpha=0.25),
+        "cges": agg.cges_vote,
+    }
+
+
+def black_box(n_inputs: int = 1000) -> dict[str, Any]:
+    """How often a rule selects what scorio selects, on random inputs without equal scores; where it does not, whether
+    totals tie here."""
+    from jaxrank.evaluation.answers.tally import totals_of, winners
+
+    rng = np.random.default_rng(5)
+    judged = rng.random(400) < 0.5
+    known = np.clip(rng.normal(0.4 + 0.2 * judged, 0.15), 0.01, 0.99)
+    calls = scorios(known, judged)
+    found = {name: {"same": 0, "tied here": 0, "other": 0} for name in calls if name != "kde_weighted"}
+    for _ in range(n_inputs):
+        n = int(rng.integers(1, 25))
+        labels = rng.choice(["a", "b", "c", "d"], n, p=[0.4, 0.3, 0.2, 0.1])
+        scores = rng.uniform(0.02, 0.98, n)
+        answers = jr.Answers([[labels.tolist()]], [[scores]])
+        for name, counts in found.items():
+            ours, theirs = answers.select(name)[0, 0], calls[name](labels.tolist(), scores)
+            totals, _ = totals_of(an.RULES[name](), answers.codes[0], scores[None], len(answers.classes[0]))
+            tied = int(winners(totals).sum()) > 1
+            counts["same" if ours == theirs else "tied here" if tied else "other"] += 1
+    return found
+
+
 def speed(shape: tuple[int, int, int] = (20, 500, 64), n_calls: int = 4000) -> dict[str, Any]:
     labels, scores, _ = completions(3, shape)
     answers = jr.Answers(labels, scores, [0] * shape[1])
@@ -131,23 +175,9 @@ def speed(shape: tuple[int, int, int] = (20, 500, 64), n_calls: int = 4000) -> d
         "cpu_seconds": round(time.process_time() - cpu, 1),
     }
     try:
-        import scorio.aggregate as agg
+        calls = scorios(scores[0, :50].ravel(), (labels[0, :50] == 0).ravel())
     except ImportError:
         return found
-    fitted = agg.fit_kde_vote_calibration(scores[0, :50].ravel(), (labels[0, :50] == 0).ravel())
-    calls = {
-        "majority": lambda a, s: agg.majority_vote(a),
-        "kde_weighted": lambda a, s: agg.kde_weighted_vote(a, s, fitted),
-        "weighted": agg.weighted_majority_vote,
-        "softmax": agg.softmax_weighted_vote,
-        "rank_weighted": agg.rank_weighted_vote,
-        "logit_weighted": agg.logit_weighted_vote,
-        "filtered": agg.filtered_vote,
-        "best_of_n": agg.best_of_n,
-        "majority_of_the_bests": agg.majority_of_the_bests,
-        "best_of_majority": lambda a, s: agg.best_of_majority(a, s, alpha=0.25),
-        "cges": agg.cges_vote,
-    }
     rng = np.random.default_rng(4)
     picks = [(*(int(rng.integers(size)) for size in shape[:2]), int(rng.integers(1, shape[2] + 1))) for _ in range(300)]
     data = [(labels[i, m, :n].tolist(), scores[i, m, :n]) for i, m, n in picks]
@@ -171,7 +201,7 @@ def speed(shape: tuple[int, int, int] = (20, 500, 64), n_calls: int = 4000) -> d
 if __name__ == "__main__":
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for part in sys.argv[1:] or ["study"]:
-        results[part] = {"study": study, "speed": speed}[part]()
+        results[part] = {"study": study, "speed": speed, "scorio": black_box}[part]()
         print(json.dumps({k: v for k, v in results[part].items() if k != "curves"}, indent=1))
     parts = (
         f"{json.dumps(name)}: {{\n" + ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in part.items()) + "\n}"

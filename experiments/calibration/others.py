@@ -213,14 +213,14 @@ LINES |= {
 LINES |= {
     f"`fit(lists)`, {MODELS} models, {n} full orders, strengths from {spread:g} to {-spread:g}: strength / difference "
     "/ tiers": partial(lists, spread, n)
-    for spread in (0.0, 0.6, 2.0)
-    for n in (30, 200)
+    for spread in (0.0, 0.6, 2.0, 4.0)
+    for n in (10, 30, 200)
 }
 LINES |= {
     f"`fit(battles)`, {MODELS} models, {n} battles, strengths from {spread:g} to {-spread:g}: strength / difference "
     "/ tiers": partial(far_apart, spread, n)
-    for spread in (1.5, 3.0)
-    for n in (200, 1000)
+    for spread in (0.0, 1.5, 3.0, 5.0)
+    for n in (30, 200, 1000)
 }
 
 

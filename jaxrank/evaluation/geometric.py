@@ -56,7 +56,10 @@ def geom_at_k(
     """Geom@k: mean over questions of P^a U^b, P = Pass@k and U = Pass^k of the question [scorio2026].
 
     **pass_power**: a, **unanimous_power**: b, not both 0; negative ones are read where no base is 0, and then have no
-    interval but that of the posterior (``method="normal"``).  **options**: R0, strength, method, dtype, extrapolate.
+    interval but that of the posterior (``method="normal"``).  The root of a product of two chances, both estimated from
+    a few trials, is not on average the root of the product of the true ones, on however many questions: so there is no
+    interval by default.  ``method="questions"`` gives that of the score which so many trials of such questions are
+    expected to show.  **options**: R0, strength, method, dtype, extrapolate.
     ``mean`` and ``sd`` are those of the first-order delta rule at the posterior means of P and U.
 
     >>> from jaxrank import evaluation
@@ -147,11 +150,12 @@ def _geometric(
         if min(a, b) < 0:
             _check_bases(cells, point)
         bounds = (0.0, 1.0) if min(a, b) >= 0 else (0.0, np.inf)
+        withheld = method is None and not of_means
         method = method_of(method, point)
-        if method == "questions" and min(a, b) >= 0:
+        if method == "questions" and min(a, b) >= 0 and not withheld:
             return by_question(cells, values, point, mean, sd, level, bounds)
         normal = interval_estimate(cells, point, mean, sd, level, bounds)
-        if method == "normal":
+        if method == "normal" and not withheld:
             return normal
         unknown = jnp.full_like(mean, jnp.nan)
         return shaped(cells, Estimate(point, mean, sd, unknown, unknown, normal.level, "none"))

@@ -15,7 +15,7 @@ from jaxrank.models.options import SEPARATION, choice, columns, flag, number, pa
 from jaxrank.models.pairs.battles import WithCovariates, check_design, fit_battles
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 from jaxrank.models.pairs.unread import unread_pairs
-from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, WIDE, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solver
@@ -169,6 +169,7 @@ ENTRIES = (
     Entry("bradley_terry_map", BradleyTerry, source="hunter2004", options={"prior": 1.0}, published=True),
     Entry("bradley_terry_davidson", Davidson, source="davidson1970", published=True),
     Entry("bradley_terry_davidson_map", Davidson, source="davidson1970", options={"prior": 1.0}, published=True),
+    Entry("bradley_terry_davidson_wide", Davidson, source="davidson1970", options={"prior": WIDE}),
     Entry("rao_kupper", RaoKupper, source="raokupper1967", published=True),
     Entry("rao_kupper_map", RaoKupper, source="raokupper1967", options={"prior": 1.0}, published=True),
 )

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxrank.data.order_statistic import Orders
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import count, part
-from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
+from jaxrank.models.priors import PRIORS, WIDE, Flat, Prior, as_prior
 from jaxrank.models.ranker import Entry, HasCovariance, Ranker
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, set_totals
 from jaxrank.models.setwise.fit import (
@@ -77,4 +77,5 @@ class PlackettLuceRankings(Ranker, HasCovariance, SetwiseModel):
 ENTRIES = (
     Entry("plackett_luce_rankings", PlackettLuceRankings, source="plackett1975"),
     Entry("plackett_luce_rankings_map", PlackettLuceRankings, source="plackett1975", options={"prior": 1.0}),
+    Entry("plackett_luce_rankings_wide", PlackettLuceRankings, source="plackett1975", options={"prior": WIDE}),
 )

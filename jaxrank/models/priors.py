@@ -13,6 +13,11 @@ from jaxtyping import Array, Float
 from jaxrank.errors import OptionError
 from jaxrank.models.options import as_number, check_fields, check_number, number, shown
 
+WIDE = 25.0
+"""Variance of the prior of the methods that data without a named method are ranked by: it keeps models that only win
+finite, and strengths up to 5 from the mean almost where the data put them; a variance of 1 pulls them in, and intervals
+of models far apart then miss (`experiments/calibration`, others)."""
+
 
 class Prior(eqx.Module):
     """An independent prior on each centred parameter t, (n,) or with lanes (n, lanes).

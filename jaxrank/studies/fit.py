@@ -64,7 +64,7 @@ def fit(
     the path of a file as `jaxrank.read` takes it. Of `Answers` the method is a rule ("majority", with ``n=8``): models
     are ranked by its accuracy on each n completions (`Answers.responses`).
     **method**: an identifier of `catalogue` or a ranker; by default avg for trials (bayes with ``R0``),
-    bradley_terry_davidson_map for battles, plackett_luce_rankings_map for ordered lists.
+    bradley_terry_davidson_wide for battles, plackett_luce_rankings_wide for ordered lists.
     **options**: fields of the method, such as ``k=4``.
     **R0**: earlier outcomes as a prior, ints (M, D) or (L, M, D), for methods that read one.
     **pairing**: "aligned" compares trial n with trial n, "all" every trial with every trial of a question.

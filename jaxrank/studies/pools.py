@@ -57,8 +57,8 @@ def model_pools(
 
     Of ordered lists every single one is ranked, and compared with all of them.
 
-    **methods**: as in `jaxrank.convergence`; by default bayes and avg, or plackett_luce_rankings_map. Both targets are
-    computed inside each pool: the order of Bayes@N on all trials (of plackett_luce_rankings_map on all ordered lists),
+    **methods**: as in `jaxrank.convergence`; by default bayes and avg, or plackett_luce_rankings_wide. Both targets are
+    computed inside each pool: the order of Bayes@N on all trials (of plackett_luce_rankings_wide on all ordered lists),
     and the method itself on all of them. **R0**, **pairing**: for the methods that read them, as in `jaxrank.fit_all`.
     Other arguments as in `jaxrank.bootstrap`; pool b depends on the seed and b alone.
 

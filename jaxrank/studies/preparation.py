@@ -29,15 +29,15 @@ PAIRINGS = ("aligned", "all")
 
 DEFAULT = {
     "responses": "avg",
-    "comparisons": "bradley_terry_davidson_map",
-    "rankings": "plackett_luce_rankings_map",
+    "comparisons": "bradley_terry_davidson_wide",
+    "rankings": "plackett_luce_rankings_wide",
 }
 """The method where none is named, by kind of data: it has an answer on all data of its kind."""
 
 _INSTEAD = {
     "responses": "make jaxrank.Rankings of ordered lists, or use bayes, borda or bradley_terry_map",
-    "comparisons": "use bradley_terry_davidson_map or another method that reads pairs or a stream, as elo does",
-    "rankings": "use plackett_luce_rankings_map, borda or another method that reads lists, ballots or pairs",
+    "comparisons": "use bradley_terry_davidson_wide or another method that reads pairs or a stream, as elo does",
+    "rankings": "use plackett_luce_rankings_wide, borda or another method that reads lists, ballots or pairs",
 }
 _LISTS = {"plackett_luce": "plackett_luce_rankings", "plackett_luce_map": "plackett_luce_rankings_map"}
 _READING = tuple(p.name for p in inspect.signature(from_frame).parameters.values() if p.kind is p.KEYWORD_ONLY)
@@ -80,11 +80,11 @@ USUAL = {
         *("rank_centrality", "hodge_rank"),
     ),
     "comparisons": (
-        *("bradley_terry_davidson_map", "bradley_terry_map", "rao_kupper_map", "elo", "pagerank", "rank_centrality"),
+        *("bradley_terry_davidson_wide", "bradley_terry_map", "rao_kupper_map", "elo", "pagerank", "rank_centrality"),
         "hodge_rank",
     ),
     "rankings": (
-        *("plackett_luce_rankings_map", "bradley_terry_map", "borda", "copeland", "elo", "pagerank"),
+        *("plackett_luce_rankings_wide", "bradley_terry_map", "borda", "copeland", "elo", "pagerank"),
         *("rank_centrality", "hodge_rank"),
     ),
 }

@@ -213,7 +213,7 @@ def test_a_command_without_a_method_takes_the_default_of_the_data(run: Run, resu
     code, _, err = run("evaluate", path)
     assert code == 2 and "these data are battles" in err and "rank them by jaxrank fit" in err
     assert seen["fit", "trials"] == seen["bootstrap", "trials"] == "avg" and seen["posterior", "trials"] == "rasch"
-    assert seen["fit", "battles"] == seen["bootstrap", "battles"] == "bradley_terry_davidson_map"
+    assert seen["fit", "battles"] == seen["bootstrap", "battles"] == "bradley_terry_davidson_wide"
 
 
 def test_fit_passes_options_to_the_method(run: Run, results: Path) -> None:

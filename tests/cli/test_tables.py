@@ -48,6 +48,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COMMANDS = {
+    "answers": [
+        "attempts.csv",
+        "--answer-column",
+        "is_correct",
+        "--correct-column",
+        "is_correct",
+        "--replicates",
+        "20",
+    ],
     "arise": ["efforts.csv", "--replicates", "20"],
     "bootstrap": ["trials.npz", "-m", "avg", "--replicates", "50"],
     "check": ["trials.npz"],

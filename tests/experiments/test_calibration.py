@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from experiments.calibration import tables
+from experiments.calibration import others, tables, tries
 from experiments.calibration.statements import STATEMENTS, Study, gaps_of, scores_of, studies
 from experiments.calibration.truths import BATTLES, HALF, HIGH, ORDERED, SKEWED, Truth
+from jaxrank import evaluation
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
 JUDGE = {s.name: s.judge for s in STATEMENTS}
@@ -75,6 +76,21 @@ def test_strengths_are_in_their_intervals() -> None:
         battles = jr.Comparisons(*truth.draw(rng, 4, 200), models=[f"model {i}" for i in range(4)])
         found.append(_errors(Study(battles, truth.scores(4), 0), "scores", "all differences at once"))
     assert np.mean(found, axis=0).max() < 0.13
+
+
+def test_strengths_far_apart_are_in_their_intervals() -> None:
+    """A prior of variance 1 had drawn them together: 26 % of the intervals of strengths from 3 to -3 missed."""
+    found = [others.far_apart(3.0, 200, 60), others.lists(2.0, 30, 60)]
+    assert all(float(shares.split()[0]) < 10 for shares in found), found
+
+
+def test_metrics_of_tries_are_in_their_intervals() -> None:
+    found = tries.cells(".5", 50, 5, 2, sets=800)
+    for metric, (false, width) in found.items():
+        if "posterior" not in metric and metric != "Geom@k":
+            assert false < 8.1 and width > 0.02, metric
+    assert found["Geom@k"][0] > 8.1  # so that it has no interval where none is asked for
+    assert np.isnan(evaluation.geom_at_k(np.ones((1, 3, 4), int), 2).lower).all()
 
 
 def test_battles_counted_by_kind_are_the_same_battles() -> None:

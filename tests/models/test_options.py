@@ -49,8 +49,13 @@ WRONG = {
 BY_CLASS = {type(e.ranker()): e.name for e in entries().values()}
 DATA = {
     "orders": jr.Rankings([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]),
+    "battles": jr.Comparisons(["a", "b", "c", "a"], ["b", "c", "a", "c"], [1, 0.5, 0, 1]),
     "responses": jr.Responses(graded()),
 }
+
+
+def data_of(name: str):
+    return DATA.get(entries()[name].ranker().statistic.name, DATA["responses"])
 
 
 def fields(name: str) -> list[str]:
@@ -78,7 +83,7 @@ def test_wrong_values_are_refused_by_name(name, record_property):
             assert refused(name, option, WRONG[always]), (option, always)
         if not refused(name, option, WRONG["a word"]):  # it may be a column of the questions, which is known with data
             with pytest.raises(OptionError, match=f"^{option}"):
-                prepare(name, DATA["responses"], None, {option: WRONG["a word"]})
+                prepare(name, data_of(name), None, {option: WRONG["a word"]})
 
 
 def _slow(name: str) -> list:
@@ -89,19 +94,21 @@ def _slow(name: str) -> list:
 @pytest.mark.parametrize("name", [pytest.param(n, marks=_slow(n)) for n in BY_CLASS.values()])
 def test_values_that_are_taken_can_be_run(name):
     """What is not refused is traced on data: it ends in a fit, or in a sentence."""
-    ranker = entries()[name].ranker()
-    data = DATA["orders" if ranker.statistic.name == "orders" else "responses"]
-    stat = read_statistic(ranker, data)
+    data = data_of(name)
+    stat = read_statistic(entries()[name].ranker(), data)
     for option in fields(name):
         for value in WRONG.values():
             if refused(name, option, value):
                 continue
             try:
                 made = prepare(name, data, None, {option: value})
+                read = (
+                    read_statistic(made, data) if made.statistic.name == "battles" else stat
+                )  # options choose columns
             except JaxrankError:
                 continue
             if not made.host and not (option.startswith("n_") and value is not None and value > 10**4):
-                jax.eval_shape(lambda s, r=made: r(s, key=as_key(0) if r.stochastic else None), stat)
+                jax.eval_shape(lambda s, r=made: r(s, key=as_key(0) if r.stochastic else None), read)
 
 
 @pytest.mark.parametrize(

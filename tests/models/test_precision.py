@@ -54,6 +54,15 @@ def test_battles_by_the_million(method):
             np.testing.assert_allclose(single.standard_errors, double.standard_errors, rtol=1e-4)
 
 
+@pytest.mark.parametrize("method", ["bradley_terry_davidson_wide", "rao_kupper_map", "bradley_terry_map"])
+def test_models_that_only_win_settle_in_float32(method):
+    """A ladder where the higher always wins: the value of Davidson's model lost its digits and steps had no end."""
+    wins = np.array([[0, 2, 2, 2, 0], [0, 0, 6, 5, 7], [0, 0, 0, 2, 3], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]], float)
+    data = jr.Comparisons.from_matrix(wins, np.zeros_like(wins))
+    single, double = (jr.fit(data, method, prior=25.0, dtype=dtype) for dtype in ("float32", "float64"))
+    np.testing.assert_allclose(single.scores, double.scores, atol=5e-5)
+
+
 @pytest.mark.parametrize("method", COUNTED)
 def test_trials_by_the_million(method):
     """numerics 24: the 3PL model claimed scores that were off by 0.5. Without a prior it may have no optimum here, or a

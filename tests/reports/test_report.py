@@ -79,7 +79,7 @@ def test_battles(tmp_path: Path) -> None:
     a, b = ["x", "x", "y", "z"] * 5, ["y", "z", "z", "x"] * 5
     battles = jr.Comparisons(a, b, [1, 0.5, 1, 0] * 5)
     page = jr.report(battles, tmp_path / "b.html", methods=["bradley_terry_map"], n_replicates=40).read_text()
-    assert "bradley_terry_davidson_map" in page and "these data have none" in page
+    assert "bradley_terry_davidson_wide" in page and "these data have none" in page
     assert "How soon the ranking settles" not in page, (
         "a section without an answer is left out; its reason stands at the end"
     )
@@ -100,7 +100,7 @@ def test_ordered_lists(tmp_path: Path) -> None:
     """interface 16: report took no ordered lists."""
     orders = jr.Rankings([["x", "y", "z"], ["y", "x", "z"], ["z", "x", "y"]] * 4)
     page = jr.report(orders, tmp_path / "o.html", methods=["bradley_terry_map"], n_replicates=20).read_text()
-    assert "Share of ordered lists" in page and "plackett_luce_rankings_map" in page
+    assert "Share of ordered lists" in page and "plackett_luce_rankings_wide" in page
 
 
 @pytest.mark.parametrize("suffix", ["html", "md"])

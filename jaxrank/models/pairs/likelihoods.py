@@ -186,21 +186,29 @@ class DavidsonLikelihood(PairLikelihood):
         return jnp.sum(self.pair(_differences(params[:-1]), eta[None], stat.wins, 0, stat.ties / 2))
 
     def pair(self, d: Array, extra: Array, won: Any, lost: Any, ties: Any) -> Array:
-        log_z, _, _ = _davidson_shares(d, extra[0])
-        return (won - lost) * d / 2 + ties * extra[0] - (won + lost + ties) * log_z
+        half, eta = d / 2, extra[0]
+        top, ahead, behind, level = _davidson_weights(half, eta)
+        log_whole = jnp.log(ahead + behind + level)
+        rest = (won + lost + ties) * log_whole
+        return won * (half - top) - lost * (half + top) + ties * (eta - top) - rest
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
-        d, eta = _differences(params[:-1]), params[-1]
-        total = stat.total
+        # The value in terms of one sign: between models far apart float32 lost so many digits that steps never ended.
+        half, wins, total = _differences(params[:-1]) / 2, stat.wins, stat.total
         n_ties = _total(stat.ties) / 2
         some = n_ties > 0
-        log_z, lead, tie = _davidson_shares(d, jnp.where(some, eta, _NEVER)[None, None])
-        value = _total(total * log_z) / 2 - _total(stat.wins * d) / 2 - jnp.where(some, n_ties * eta, 0)
-        gradient = jnp.sum(total * lead - (stat.wins - jnp.swapaxes(stat.wins, 0, 1)), axis=1) / 2
-        by_eta = jnp.where(some, _total(total * tie) / 2 - n_ties, 0)
-        bent = total * ((1 - tie) - lead**2) / 4
-        cross = -jnp.sum(total * lead * tie, axis=1) / 2
-        twice = jnp.where(some, _total(total * tie * (1 - tie)) / 2, 1)
+        eta = jnp.where(some, params[-1], _NEVER)[None, None]
+        top, ahead, behind, level = _davidson_weights(half, eta)
+        whole = ahead + behind + level
+        log_whole = jnp.log(whole)
+        missed = jnp.where(some, stat.ties / 2 * (top - eta + log_whole), 0)
+        value = _total(wins * (top - half + log_whole) + missed)
+        lead, level, decided = (ahead - behind) / whole, level / whole, (ahead + behind) / whole
+        gradient = jnp.sum(total * lead - (wins - jnp.swapaxes(wins, 0, 1)), axis=1) / 2
+        by_eta = jnp.where(some, _total(total * level) / 2 - n_ties, 0)
+        bent = total * (decided - lead**2) / 4
+        cross = -jnp.sum(total * lead * level, axis=1) / 2
+        twice = jnp.where(some, _total(total * level * decided) / 2, 1)
         curvature = _bordered(_laplacian(bent), cross, twice)
         return value, jnp.concatenate([gradient, by_eta[None]]), curvature
 
@@ -210,13 +218,11 @@ class DavidsonLikelihood(PairLikelihood):
         return jnp.concatenate([log_odds(stat.wins + stat.ties / 2), jnp.where(n_ties > 0, eta, 0)[None]])
 
 
-def _davidson_shares(d: Array, eta: Array) -> tuple[Array, Array, Array]:
-    """Log of the normaliser, Pr(i > j) - Pr(j > i) and Pr(tie), (anti)symmetric in d to the last bit."""
-    half = d / 2  # no absolute value: its derivatives at 0 would be lost
-    top = jax.lax.stop_gradient(jnp.maximum(jnp.abs(half), eta))  # cancels
-    ahead, behind, level = jnp.exp(half - top), jnp.exp(-half - top), jnp.exp(eta - top)
-    whole = ahead + behind + level
-    return top + jnp.log(whole), (ahead - behind) / whole, level / whole
+def _davidson_weights(half: Array, eta: Array) -> tuple[Array, Array, Array, Array]:
+    """Of half a difference the log of the largest weight, and the weights of i ahead, i behind and a tie over it,
+    (anti)symmetric to the last bit."""
+    top = jax.lax.stop_gradient(jnp.maximum(jnp.abs(half), eta))  # cancels; derivatives of |half| at 0 would be lost
+    return top, jnp.exp(half - top), jnp.exp(-half - top), jnp.exp(eta - top)
 
 
 def log_odds(wins: Float[Array, "models models *lanes"]) -> Float[Array, "models *lanes"]:
