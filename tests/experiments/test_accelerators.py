@@ -63,7 +63,7 @@ def test_texts_of_compilers_are_read() -> None:
 
 
 def test_the_table_keeps_its_promises() -> None:
-    """Of the compiled programs: nearly every identifier was tried for an H100, and what is over 2 GB or refused is known."""
+    """Of programs for an H100 it is known which are refused or hold more than 2 GB."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))
     tried = {r["method"]: r for r in rows.values() if (r["target"], r["devices"], r["dtype"]) == ("h100", 1, "float32")}
     assert set(tried) <= set(entries()) and len(tried) > 100
