@@ -45,7 +45,7 @@ def missed(arena: Arena, seed: int, n_replicates: int) -> dict[str, list[float]]
         low, high = rep.interval()
         out["bootstrap"] = [float(np.mean((truth < low) | (truth > high))), float("nan")]
         out["bootstrap"] += [float(np.mean(high - low)), float("nan")]
-    return out
+    return {kind: [round(v, 4) for v in row] for kind, row in out.items()}
 
 
 def main() -> None:

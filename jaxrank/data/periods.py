@@ -10,6 +10,7 @@ from jaxrank.data.comparisons import Comparisons
 from jaxrank.errors import DataError, OptionError, one_line
 
 _MOST_PERIODS = 2000
+_CENTURY = 946_684_800.0  # 2000-01-01 in seconds since 1970
 
 
 def periods_of(battles: Comparisons, column: str, period: str | float | None) -> tuple[tuple[str, ...], np.ndarray]:
@@ -50,6 +51,11 @@ def periods_of(battles: Comparisons, column: str, period: str | float | None) ->
         index = np.floor((values - start) / period).astype(int)
         names = [f"{start + i * period:g}" for i in range(int(index.max()) + 1)] if index.max() < 1e6 else []
     return _few(names), index.astype(int)
+
+
+def dated(values: np.ndarray) -> bool:
+    """Whether times are dates: texts, or numbers that are seconds since 1970 of this century."""
+    return values.dtype.kind != "f" or bool(len(values) and np.nanmin(values) >= _CENTURY)
 
 
 def _few(names: list[str]) -> tuple[str, ...]:

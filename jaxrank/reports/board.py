@@ -13,7 +13,8 @@ import numpy as np
 
 from jaxrank.data.accepted import as_data
 from jaxrank.data.comparisons import Comparisons, comparisons_of
-from jaxrank.errors import JaxrankError, JaxrankWarning
+from jaxrank.data.periods import dated
+from jaxrank.errors import JaxrankError, JaxrankWarning, OptionError, one_line
 from jaxrank.results.categories import Categories
 from jaxrank.results.coefficients import Coefficients, coefficients
 from jaxrank.results.fit import Result
@@ -68,6 +69,13 @@ def make_board(
     options: dict[str, Any] = {"covariates": list(covariates)} if covariates else {}
     options |= {"side": True} if side else {}
     missing: dict[str, str] = {}
+    for option, column in (("cluster", cluster), ("category", category)):
+        if column is not None and column not in votes.columns:
+            have = ", ".join(map(repr, votes.columns)) or "none"
+            raise OptionError(
+                f"{option}={one_line(column)}: the battles have no such column; there are {have}. Choose one "
+                "(readers call a judge or an annotator 'voter', a language 'category')"
+            )
 
     def attempt(name: str, asked: Any, column: str, run: Any) -> Any:
         """What ``run`` gives; where it was not ``asked`` for, None if the column is missing or nothing comes out."""
@@ -89,8 +97,7 @@ def make_board(
         split = attempt(
             "categories", category, CATEGORY, lambda: by(votes, category or CATEGORY, method, dtype="float64")
         )
-        numbers = TIME in votes.columns and votes.columns[TIME].dtype.kind == "f"
-        length = period if period is not None or numbers else PERIOD
+        length = PERIOD if period is None and TIME in votes.columns and dated(votes.columns[TIME]) else period
         history = attempt("history", period, TIME, lambda: ratings_over_time(votes, period=length))
         findings = diagnose(votes)
     return Board(

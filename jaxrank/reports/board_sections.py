@@ -5,29 +5,50 @@ from __future__ import annotations
 import platform
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
-from jaxrank.numerics.interval import percent
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.board import Board
 from jaxrank.results import plots
 from jaxrank.results.bars import Bars
+from jaxrank.results.headline import headline
 from jaxrank.results.plots.views import size_of
 from jaxrank.results.storage import versions
+from jaxrank.studies.diagnosis.finding import Finding
+
+SHOWN = 30
+"""Models in the figure of the categories."""
 
 
 def board_sections(board: Board, tables: dict[str, Any]) -> list[Section]:
-    made = [_ranking(board, tables), _style(board, tables), _categories(board, tables), _history(board, tables)]
+    made = [
+        _summary(board),
+        _ranking(board, tables),
+        _style(board, tables),
+        _categories(board, tables),
+        _history(board, tables),
+    ]
     made += [_findings(board), _method(board), _data(board), _files(board, tables)]
     return [section for section in made if section is not None]
 
 
+def _summary(board: Board) -> Section:
+    first = headline(board.result, board.level) or f"{board.result.method} ranks no model."
+    cautions = [f.name for f in _found(board) if f.severity != "note"]
+    said = f"The votes: {size_of(board.result)}."
+    if cautions:
+        said += f" To be known about them: {', '.join(cautions)} (see What to distrust)."
+    return Section("In short", [Text(first, lead=True), Text(said)])
+
+
 def _ranking(board: Board, tables: dict[str, Any]) -> Section:
     clusters = f", by clusters of {board.result.cluster!r}" if board.result.cluster else ""
+    note = board.ratings.note
     words = (
-        f"{size_of(board.result)}. {board.result.method}; lower, upper: {percent(board.level)} intervals, "
-        f"{board.ratings.kind}{clusters}. {board.ratings.note[0].upper()}{board.ratings.note[1:]}. A tier ends above "
-        "the first model that is separated from its leader, all pairs at once."
+        f"{board.result.method}; lower, upper: interval of the rating, {board.ratings.kind}{clusters}. "
+        f"{note[0].upper()}{note[1:]}. A tier ends above the first model that is separated from its leader, all pairs "
+        "at once."
     )
     draw = lambda ax: plots.leaderboard(board.result, ax, level=board.level)
     figure = Figure("ranking", "Scores with intervals, best model first", draw)
@@ -52,11 +73,13 @@ def _categories(board: Board, tables: dict[str, Any]) -> Section:
     split = board.categories
     if split is None:
         return Section("Categories", [Text(f"Not ranked: {board.missing['categories']}.")])
-    draw = lambda ax: plots.ranks_by_category(split, ax)
+    draw = lambda ax: plots.ranks_by_category(split, ax, best=SHOWN)
     words = (
         "Ranks among the models that fought in a category, from its battles alone and without covariates. They have "
         "errors too: a small category orders models by chance."
     )
+    if len(split.models) > SHOWN:
+        words += f" Drawn are the {SHOWN} best of all battles."
     figure = Figure("categories", "Ranks by category", draw)
     said = [("note", line.removeprefix("note: ")) for line in split._foot()]
     table = Table(tables["categories"], folded="Ranks of every model in every category")
@@ -74,22 +97,36 @@ def _history(board: Board, tables: dict[str, Any]) -> Section:
 
 
 def _findings(board: Board) -> Section:
-    found = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in board.diagnosis]
+    found = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in _found(board)]
     return Section("What to distrust", [Items(found) if found else Text("Nothing was found.")])
+
+
+def _found(board: Board) -> list[Finding]:
+    """What was found about the votes, but for what the fit has already taken out of the strengths."""
+    ranker: Any = board.result.ranker
+    known = {"side bias"} if getattr(ranker, "side", False) else set()
+    known |= {"covariates shift votes"} if getattr(ranker, "covariates", ()) else set()
+    return [f for f in board.diagnosis if f.name not in known]
 
 
 def _method(board: Board) -> Section:
     result = board.result
-    options = {k: np.asarray(v).tolist() if isinstance(v, np.ndarray) else v for k, v in vars(result.ranker).items()}
+    options = {k: v for k, v in vars(result.ranker).items() if v is not None and np.size(v)}
     clusters = f"clusters of {result.cluster!r}" if result.cluster else "battles taken for independent"
     rows = [
         ("method", result.method),
         ("status", str(result.status)),
-        ("options", ", ".join(f"{k}={v}" for k, v in options.items())),
+        ("options", ", ".join(f"{k}={_option(v)}" for k, v in options.items())),
         ("errors", f"{board.ratings.kind}; {clusters}"),
         *(("note", note) for note in result.notes[len(result.data.notes) :]),
     ]
     return Section("Method", [Items(rows)])
+
+
+def _option(value: Any) -> str:
+    if isinstance(value, tuple) and all(isinstance(v, str) for v in value):
+        return " ".join(value)
+    return value if isinstance(value, str) else eqx.tree_pformat(value, short_arrays=False).replace("\n", " ")
 
 
 def _data(board: Board) -> Section:
@@ -97,7 +134,7 @@ def _data(board: Board) -> Section:
     met = data.wins + data.wins.T + data.ties > 0
     n = len(data.models)
     rows = [
-        ("battles", f"{data.count.sum():,g}"),
+        ("battles", f"{data.count.sum():,.10g}"),
         ("models", f"{n}"),
         ("pairs that met", f"{int(np.triu(met, 1).sum()):,} of {n * (n - 1) // 2:,}"),
     ]

@@ -79,9 +79,17 @@ def _best_drift(table: Any, start_var: float, notes: list[str]) -> float:
     if len(table) < 2:
         notes.append("there is one period, which says nothing about drift; its smallest value is taken")
         return LOWEST
-    at = lambda x: -float(smooth(table, float(np.exp(x)), start_var).log_marginal)
+    near = jnp.zeros(table.shape[:2], table.dtype)  # the mode of the drift tried before, where the next search begins
+
+    def at(x: float) -> float:
+        nonlocal near
+        found = smooth(table, float(np.exp(x)), start_var, near)
+        if int(found.status) == Status.CONVERGED:
+            near = found.theta
+        return -float(found.log_marginal)
+
     low, high = np.log(LOWEST), np.log(HIGHEST)
-    best = minimize_scalar(at, bounds=(low, high), method="bounded", options={"xatol": 1e-5})
+    best = minimize_scalar(at, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
     ends = {x: at(x) for x in (low, high)}
     edge = min(ends, key=lambda x: ends[x])
     if ends[edge] <= best.fun:

@@ -60,3 +60,14 @@ def test_what_votes_do_not_have_is_said(tmp_path):
         jr.leaderboard(votes(), tmp_path / "ranking.csv")
     with pytest.raises(UnsupportedDataError, match="leaderboard reads battles"):
         jr.leaderboard([[1, 0], [0, 1]], tmp_path)
+
+
+def test_times_in_seconds_are_dates(tmp_path):
+    """A file of the Arena has them, and every vote was a period of its own."""
+    days = np.random.default_rng(5).integers(0, 80, 90)
+    page = jr.leaderboard(votes(time=1.7e9 + 86400.0 * days), tmp_path, "bradley_terry_map", side=True)
+    periods = pd.read_csv(tmp_path / "history.csv")["period"].unique()
+    assert 2 <= len(periods) <= 4 and all(str(p).startswith("202") for p in periods)
+    text = page.read_text(encoding="utf-8")
+    assert text.index("In short") < text.index("Ranking") and "is first by" in text
+    assert "f64[]" not in text and "side bias" not in text

@@ -74,7 +74,7 @@ def comparisons(
     count = np.ones(n_rows)
     if roles.count is not None:
         count = _counts(roles.count, coded(columns[roles.count]), where, place, "count")
-        notes.append(f"column {roles.count!r} counts the battles of a row: {count.sum():g} in {n_rows} rows")
+        notes.append(f"column {roles.count!r} counts the battles of a row: {count.sum():.10g} in {n_rows} rows")
     if (name := roles.named.get("weight")) is not None:
         extra["weight"] = _counts(name, coded(columns[name]), where, place, "weight")
         notes.append(f"column {name!r} weights the battles: a battle of weight 2 counts as two")
@@ -181,16 +181,16 @@ def apply(
     bad = outcome == BOTH_BAD
     if bad.any():
         notes.append(
-            f'{count[bad].sum():g} "both bad" battles were {"read as ties" if bothbad == "tie" else "dropped"}'
+            f'{count[bad].sum():.10g} "both bad" battles were {"read as ties" if bothbad == "tie" else "dropped"}'
         )
         outcome = np.where(bad, TIE if bothbad == "tie" else -1, outcome)
     tie = outcome == TIE
     if tie.any() and ties == "drop":
-        notes.append(f"{count[tie].sum():g} ties were dropped")
+        notes.append(f"{count[tie].sum():.10g} ties were dropped")
         outcome = np.where(tie, -1, outcome)
     rows = np.arange(n_rows)
     if tie.any() and ties == "half":
-        notes.append(f"{count[tie].sum():g} ties were counted as half a win for each side")
+        notes.append(f"{count[tie].sum():.10g} ties were counted as half a win for each side")
         repeat = np.where(tie, 2, 1)
         second = np.r_[False, np.diff(np.repeat(np.arange(len(a)), repeat)) == 0]
         a, b, outcome, count, tie, rows = (np.repeat(x, repeat) for x in (a, b, outcome, count, tie, rows))
@@ -199,7 +199,7 @@ def apply(
     keep = outcome >= 0
     if (tied := outcome == TIE).any():
         notes.append(
-            f"{count[tied].sum():g} of {count[keep].sum():g} battles are ties; the method says how it counts them"
+            f"{count[tied].sum():.10g} of {count[keep].sum():.10g} battles are ties; the method says how it counts them"
         )
     if keep.all() and len(keep) == n_rows:
         return a, b, outcome, count, None

@@ -29,10 +29,17 @@ class Smoothed(NamedTuple):
 
 
 @jax.jit
-def smooth(wins: Float[Array, "periods models models"], drift: Any, start_var: Any) -> Smoothed:
+def smooth(
+    wins: Float[Array, "periods models models"],
+    drift: Any,
+    start_var: Any,
+    begin: Float[Array, "periods models"] | None = None,
+) -> Smoothed:
     """The posterior mode of theta_t with theta_1 ~ N(0, start_var), theta_t - theta_(t-1) ~ N(0, drift), independent
     over models, and Bradley-Terry battles in each period, by Newton's method on the block tridiagonal system; ``drift``
     and ``start_var`` above 0.
+
+    ``begin``: where Newton's method starts, 0 by default.
 
     A model without battles in a period keeps its mean and widens. The start fixes the level: nothing is centred.
     """
@@ -72,8 +79,8 @@ def smooth(wins: Float[Array, "periods models models"], drift: Any, start_var: A
 
     tolerance = jnp.sqrt(jnp.finfo(dtype).eps)
     going = lambda s: (s[2] > tolerance) & (s[3] < _MOST_STEPS)
-    begin = jnp.zeros((n_periods, n_models), dtype)
-    value = jnp.sum(of_period(begin, wins)[0])
+    begin = jnp.zeros((n_periods, n_models), dtype) if begin is None else begin
+    value = jnp.sum(of_period(begin, wins)[0]) + penalty(begin)
     state = (begin, value, jnp.asarray(jnp.inf, dtype), jnp.asarray(0, jnp.int32))
     theta, _, size, steps = jax.lax.while_loop(going, iterate, state)
     log_lik, gradient, blocks = parts(theta)

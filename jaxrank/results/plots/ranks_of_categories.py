@@ -25,16 +25,21 @@ from jaxrank.results.plots.views import check_source
 COLOURED = 8
 
 
-def ranks_by_category(source: Any, ax: Any = None, *, coloured: int = COLOURED, return_data: bool = False) -> Any:
+def ranks_by_category(
+    source: Any, ax: Any = None, *, coloured: int = COLOURED, best: int | None = None, return_data: bool = False
+) -> Any:
     """Ranks in each category, joined by lines: who gains and who loses there; the ``coloured`` best of all battles in
-    colour. A model that did not fight in a category has a gap.
+    colour. A model that did not fight in a category has a gap. **best**: how many models are drawn, the best of all
+    battles, with their ranks among all models; None for all.
 
     **source**: `Categories`. The frame is that of `Categories.to_frame`.
     """
     check_flag("return_data", return_data)
     check_source("ranks by category", source, Categories)
     check_count("coloured", coloured, 0)
-    order = source.whole.order
+    if best is not None:
+        check_count("best", best, 1)
+    order = source.whole.order[:best]
     names = labels_of([source.models[i] for i in order])
     ranks = np.vstack([source.whole.ranks, source.ranks()]).astype(float)[:, order]
     ranks[ranks == 0] = np.nan
@@ -46,7 +51,7 @@ def ranks_by_category(source: Any, ax: Any = None, *, coloured: int = COLOURED, 
         ax.plot(at, ranks[:, i], linewidth=1.8 if i < coloured else 1, marker="o", markersize=3.5, **style)
     bare(ax, None)
     ax.set_xticks(at, labels_of(labels), **{**name_style(), "rotation": 30, "ha": "right"})
-    ax.set_ylim(len(names) + 0.6, 0.4)
+    ax.set_ylim(max(len(names), np.nanmax(ranks)) + 0.6, 0.4)
     ax.set_yticks(ranks[0], names, **name_style())
     ax.tick_params(axis="y", length=0)
     test = source.test

@@ -24,7 +24,7 @@ def _battles(data: Comparisons) -> Finding:
     return Finding(
         "battles",
         NOTE,
-        f"{data.count.sum():g} battles, {100 * ties / max(data.count.sum(), 1):.1f} % ties; fewest: "
+        f"{data.count.sum():.10g} battles, {100 * ties / max(data.count.sum(), 1):.1f} % ties; fewest: "
         f"{data.models[least]!r} with {played[least]:g}",
         "Methods of a response tensor (bayes, pass_at_k, rasch, ...) cannot read battles. Ties count as half a win, as "
         "a tie of their own (bradley_terry_davidson, rao_kupper), or not at all, as each method says.",
