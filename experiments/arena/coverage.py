@@ -10,6 +10,7 @@ import json
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ ARENAS = {
     "20 voters of 100 votes, alike .3": Arena(5, 20, 100, alike=0.3, length=1.0),
     "100 voters of 20 votes, independent": Arena(5, 100, 20, alike=0.0, length=1.0),
 }
-METHOD, OPTIONS = "bradley_terry", {"covariates": "length", "dtype": "float64"}
+METHOD = "bradley_terry"
+OPTIONS: dict[str, Any] = {"covariates": "length", "dtype": "float64"}
 
 
 def missed(arena: Arena, seed: int, n_replicates: int) -> dict[str, list[float]]:

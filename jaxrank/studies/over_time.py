@@ -89,7 +89,7 @@ def _best_drift(table: Any, start_var: float, notes: list[str]) -> float:
         return -float(found.log_marginal)
 
     low, high = np.log(LOWEST), np.log(HIGHEST)
-    best = minimize_scalar(at, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
+    best: Any = minimize_scalar(at, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
     ends = {x: at(x) for x in (low, high)}
     edge = min(ends, key=lambda x: ends[x])
     if ends[edge] <= best.fun:
