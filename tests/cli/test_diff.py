@@ -65,6 +65,15 @@ def test_the_gate_and_its_codes(run: Run) -> None:
     assert run("compare", "old.csv", "new.csv")[1] == run("diff", "old.csv", "new.csv")[1]  # two names
 
 
+def test_what_it_found_is_drawn(run: Run) -> None:
+    assert run("diff", "old.csv", "new.csv", "--plot", "dots.svg", "--plot", "forest=pair.svg")[0] == 0
+    assert run("diff", "old.csv", "new.csv", "--by", "group", "--plot", "groups.svg")[0] == 0
+    for name in ("dots.svg", "pair.svg", "groups.svg"):
+        assert Path(name).read_text().startswith("<?xml")
+    code, _, err = run("diff", "old.csv", "new.csv", "--by", "group", "--plot", "questions=x.svg")
+    assert code == 2 and "the plots are forest" in err and not Path("x.svg").exists()
+
+
 def test_json_has_stable_keys_and_says_what_the_text_says(run: Run) -> None:
     code, out, _ = run("diff", "old.csv", "new.csv", "--format", "json", "--by", "group", "--fail-if", "not-better")
     found = json.loads(out)

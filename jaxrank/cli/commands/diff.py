@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from jaxrank.cli.arguments import Level, Output, check_output, with_runs
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.errors import OptionError
@@ -42,11 +43,14 @@ def diff(
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report as well.")] = None,
     level: Level = 0.95,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006
 ) -> None:
     """Compare a new run with an old one: OLD and NEW, or one file with --old and --new. Exit code 0, or 3 where the
     gate of --fail-if closes."""
     import jaxrank as jr
     from jaxrank.data.files import check_target, write_text
+    from jaxrank.results.comparison import Comparison
+    from jaxrank.results.comparison_table import ComparisonTable
 
     check_output("--output", output)
     if junit is not None:
@@ -57,6 +61,7 @@ def diff(
         raise OptionError(f"--format {form}; it must be text or json")
     if fail_if == "not-equivalent" and not margin > 0:
         raise OptionError("--fail-if not-equivalent needs --margin, below which differences do not matter")
+    plots = check_plots(plot, Comparison if by is None else ComparisonTable)
     data, names = both(several, old, new)
     options: dict[str, Any] = {"unit": unit, "margin": margin, "level": level, "cluster": cluster}
     found = jr.compare(data, *names, **options)
@@ -68,6 +73,7 @@ def diff(
         _print(found, table)
     if output is not None:
         Table.of((found if table is None else table).to_frame()).save(output)
+    draw_plots(found if table is None else table, plots)
     if junit is not None:
         write_text(junit, as_junit(found, table, fail_if, closed))
     if closed:

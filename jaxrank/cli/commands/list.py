@@ -21,7 +21,7 @@ ORDER = (
     *("pointwise", "bayes", "pass_family", "geometric", "best_of_k", "thompson"),
     *("robust_means", "standings", "reference_means", "majority"),
     *("rasch", "irt_marginal", "irt_joint", "rasch_cml", "dynamic_irt"),
-    *("paired", "plackett_luce", "mcmc", "elo", "glicko", "trueskill", "luce", "plackett_luce_orders"),
+    *("paired", "ordinal", "plackett_luce", "mcmc", "elo", "glicko", "trueskill", "luce", "plackett_luce_orders"),
     *("voting", "condorcet", "elimination", "kemeny"),
     *("hodge", "nash", "alpharank", "pagerank", "spectral", "centrality", "seriation"),
 )
