@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import jaxrank as jr
 from jaxrank import Comparisons
 from jaxrank.errors import DataError
 
@@ -117,3 +120,14 @@ def test_columns_go_with_their_battles():
 def test_columns_that_do_not_fit_are_refused(columns):
     with pytest.raises(DataError, match="column"):
         Comparisons(["x", "y"], ["y", "x"], [1, 0], columns=columns)
+
+
+def test_what_codes_are_read_as_is_said(tmp_path: Path) -> None:
+    """Codes 0 left, 1 right, 2 tie were taken for 0 tie, 1 left, 2 right without a word: the last model was first."""
+    file = tmp_path / "votes.csv"
+    file.write_text("model_a,model_b,winner\nx,y,1\ny,z,2\nx,z,0\n")
+    (said,) = [note for note in jr.read(file).notes if "codes" in note]
+    assert "0 is a tie, 1 is model_a won, 2 is model_b won" in said and "'winner'" in said
+    for words in ("x,y,x\ny,z,z", "x,y,model_a\ny,z,tie"):
+        file.write_text(f"model_a,model_b,winner\n{words}\n")
+        assert not any("codes" in note for note in jr.read(file).notes), words

@@ -68,7 +68,7 @@ def comparisons(
         told = conversation(coded(columns[roles.conversation]))
         extra |= {_free(name, extra): values for name, values in told.items()}
         notes.append(f"column {roles.conversation!r} gives {listed(told) if told else 'nothing that is known'}")
-    outcome, more = _outcome(columns, roles, sides, models, options.winner_as, where, place)
+    outcome, more = _outcome(columns, roles, sides, models, options.winner_as, where, place, notes)
     extra |= more
     a, b = sides
     count = np.ones(n_rows)
@@ -87,6 +87,7 @@ def comparisons(
             options.winner_as,
             where,
             place,
+            [],
         )[0]
         if roles.games[2] == "side":
             second = np.array([B_WINS, A_WINS, TIE, BOTH_BAD, UNREAD, NO_WINNER], np.int8)[second]
@@ -122,6 +123,7 @@ def _outcome(
     winner_as: str | None,
     where: str,
     place: Callable[[int], str],
+    notes: list[str],
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Who won each row, and what the row says of by how much: ``grade``, or the points of both sides."""
     if roles.points is not None:
@@ -140,6 +142,8 @@ def _outcome(
         return f"{where}{place(row)}, column {name!r}: {shown(value)}"
 
     outcome, grades = votes.outcomes(name, winner, sides, models, (roles.a, roles.b), winner_as, at)
+    if (said := votes.reading_of_numbers(name, winner, outcome, (roles.a, roles.b))) is not None:
+        notes.append(said)
     return outcome, {} if grades is None else {"grade": grades}
 
 

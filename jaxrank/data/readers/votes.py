@@ -26,6 +26,7 @@ WORDS = {
 }
 _ARROW = re.compile(r"\W*([ab])\s*(>+|=+|<+)\s*([ab])\W*")
 _GRADED = re.compile(r"^(?:(?:model|response|answer|assistant)?[ _]?)?([ab12])[ _](?:is[ _])?(\w+?)[ _]better$")
+_CODES = ("-1", "0", "1", "2", "x", "tie", "draw")
 _DEGREES = {
     **dict.fromkeys(("slightly", "marginally", "somewhat", "a_bit"), 1.0),
     **dict.fromkeys(("clearly", "moderately"), 2.0),
@@ -102,6 +103,23 @@ def outcomes(
             "of the row's two models"
         )
     return outcome, None if grades is None else grades[winner.codes]
+
+
+def reading_of_numbers(name: str, winner: Column, outcome: np.ndarray, columns: tuple[str, str]) -> str | None:
+    """What codes in numbers were taken for, as a note: another table may mean the first side by 0. None for words, and
+    for points of 0, a half and 1."""
+    texts = [str(v).strip().lower().removesuffix(".0") for v in winner.values]
+    if len(texts) > len(_CODES) or not set(texts) & {"2", "-1"}:
+        return None
+    meant = {A_WINS: f"{columns[0]} won", B_WINS: f"{columns[1]} won", TIE: "a tie"}
+    read = {t: set(np.unique(outcome[winner.codes == c]).tolist()) for c, t in enumerate(texts) if t in _CODES}
+    told = [
+        f"{t} is {meant[next(iter(took))]}" for t, took in sorted(read.items()) if len(took) == 1 and took <= set(meant)
+    ]
+    if not told:
+        return None
+    said = f"column {name!r} has codes, read as follows: {', '.join(told)}"
+    return f"{said}; where they mean something else, write words or names instead"
 
 
 def _words(name: str, winner: Column, columns: tuple[str, str]) -> tuple[np.ndarray, np.ndarray | None]:
