@@ -95,9 +95,8 @@ def rates(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.nda
 
 def judged(found: evaluation.Estimate, truth: float) -> tuple[float, float]:
     """Percent of intervals that miss, and mean width."""
-    return 100 * float(np.mean((found.lower > truth) | (found.upper < truth))), float(
-        np.mean(found.upper - found.lower)
-    )
+    false = (found.lower > truth) | (found.upper < truth)
+    return 100 * float(np.mean(false)), float(np.mean(found.upper - found.lower))
 
 
 def cells(name: str, n_questions: int, n_trials: int, k: int, sets: int = SETS) -> dict[str, tuple[float, float]]:

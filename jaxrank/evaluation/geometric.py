@@ -150,12 +150,11 @@ def _geometric(
         if min(a, b) < 0:
             _check_bases(cells, point)
         bounds = (0.0, 1.0) if min(a, b) >= 0 else (0.0, np.inf)
-        withheld = method is None and not of_means
-        method = method_of(method, point)
-        if method == "questions" and min(a, b) >= 0 and not withheld:
+        method = "none" if method is None and not of_means else method_of(method, point)
+        if method == "questions" and min(a, b) >= 0:
             return by_question(cells, values, point, mean, sd, level, bounds)
         normal = interval_estimate(cells, point, mean, sd, level, bounds)
-        if method == "normal" and not withheld:
+        if method == "normal":
             return normal
         unknown = jnp.full_like(mean, jnp.nan)
         return shaped(cells, Estimate(point, mean, sd, unknown, unknown, normal.level, "none"))

@@ -56,10 +56,7 @@ class AdaptiveConsistency(Stop):
 
     def probability(self, codes: np.ndarray, n_classes: int) -> Float[np.ndarray, " questions"]:
         """The posterior probability that the leader is ahead of the second, (questions,)."""
-        from scipy.special import betainc
-
-        votes = -np.sort(-votes_of(codes, max(n_classes, 2)), axis=1)
-        return 1 - betainc(votes[:, 0] + 1, votes[:, 1] + 1, 0.5)
+        return _ahead(_ordered_votes(codes, n_classes))
 
 
 @dataclass(frozen=True)
@@ -79,12 +76,21 @@ class DirichletLeader(Stop):
 
     def probability(self, codes: np.ndarray, n_classes: int) -> Float[np.ndarray, " questions"]:
         """The posterior probability that the leader has the largest share, (questions,)."""
-        from scipy.special import betainc
-
-        votes = -np.sort(-votes_of(codes, max(n_classes, 2)), axis=1)
-        few = (votes > 0).sum(axis=1) < 3
-        pair = 1 - betainc(votes[:, 0] + 1, votes[:, 1] + 1, 0.5)
+        votes = _ordered_votes(codes, n_classes)
+        pair, few = _ahead(votes), (votes > 0).sum(axis=1) < 3
         return np.array([p if f else _leads(tuple(v[v > 0])) for v, f, p in zip(votes, few, pair, strict=True)])
+
+
+def _ordered_votes(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Votes of the answers of each question, most first, (questions, classes), of two classes at least."""
+    return -np.sort(-votes_of(codes, max(n_classes, 2)), axis=1)
+
+
+def _ahead(votes: np.ndarray) -> Float[np.ndarray, " questions"]:
+    """1 - I_.5(v1 + 1, v2 + 1) of the first two columns of ordered votes."""
+    from scipy.special import betainc
+
+    return 1 - betainc(votes[:, 0] + 1, votes[:, 1] + 1, 0.5)
 
 
 @functools.lru_cache(maxsize=100_000)
