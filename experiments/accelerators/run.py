@@ -199,8 +199,8 @@ def main() -> None:
                         continue
                     if time.monotonic() - begun > 60 * args.minutes:
                         sys.exit("stopped; the same command goes on")
-                    rows.pop(key, None)
-                    rows[key] = row = examine(name, target, n, dtype, args.lanes, rows)
+                    others = {k: r for k, r in rows.items() if k != key}
+                    rows[key] = row = examine(name, target, n, dtype, args.lanes, others)
                     faults += bool(row["faults"])
                     size = f"{row.get('temporary', 0) / 2**20:8.0f} MiB {row.get('seconds', 0):6.1f} s"
                     print(f"{key:60s} block {row.get('block', 0):6d} {size}  {'; '.join(row['faults'])}", flush=True)

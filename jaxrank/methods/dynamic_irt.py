@@ -15,11 +15,13 @@ from jaxrank.models.fit import Fit, precise, solver_resolution
 from jaxrank.models.irt.parts import Parts, extended_status, grounded, parts_of
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, joint_existence, reported_difficulty
+from jaxrank.models.irt.walk import fit_walk
 from jaxrank.models.options import SEPARATION, choice, count, number
 from jaxrank.models.ranker import Entry, Explains, Ranker
 from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
+from jaxrank.numerics.solve.linear import SMALL
 from jaxrank.numerics.status import Status
 
 SCORES = ("initial", "final", "mean", "gain")
@@ -111,17 +113,24 @@ class StateSpaceIRT(Ranker):
     max_steps: int = count(100)
 
     def __call__(self, stat: Sequence, *, key: None = None) -> Fit:
-        n_trials = stat.outcomes.shape[0]
+        n_trials, n_questions, n_models = stat.outcomes.shape
         dtype = jnp.zeros(()).dtype
-        eye = jnp.eye(n_trials, dtype=dtype)
-        steps = eye[1:] - eye[:-1]
         # After the last result the path stays where it is.
-        duration = _duration(stat, dtype)
-        walk = jnp.matmul(steps.T, steps, precision=HIGHEST) * 2 * duration * jnp.asarray(self.smoothness, dtype)
-        penalty = walk.at[0, 0].add(2 * jnp.asarray(self.anchor, dtype))
+        link = 2 * _duration(stat, dtype) * jnp.asarray(self.smoothness, dtype)
+        anchor = 2 * jnp.asarray(self.anchor, dtype)
         table = _pooled(stat, keep_extreme=False)
-        found = _fit(stat, table, eye, penalty, True, True, self.max_steps)
-        path, b = found.params
+        if n_trials * n_models > max(n_questions, SMALL):
+            theta, b = rasch_start(table)
+            known = _known(stat, table.used[None, None, :]).transpose(1, 0, 2).reshape(n_trials, -1)
+            start = jnp.broadcast_to(theta[None, :], (n_trials, n_models)), b
+            found = fit_walk(known, table, start, link, anchor, self.max_steps)
+            path, b = found.params[0].T, found.params[1]
+        else:  # few levels: one dense system of them
+            eye = jnp.eye(n_trials, dtype=dtype)
+            steps = eye[1:] - eye[:-1]
+            penalty = (link * jnp.matmul(steps.T, steps, precision=HIGHEST)).at[0, 0].add(anchor)
+            found = _fit(stat, table, eye, penalty, True, True, self.max_steps)
+            path, b = found.params
         levels = {
             "initial": path[:, 0],
             "final": path[:, -1],
@@ -156,6 +165,13 @@ def _counts(stat: Sequence) -> Counts:
     return Counts(jnp.stack([wrong, right], axis=-1), jnp.ones(right.shape[1], dtype), jnp.arange(2, dtype=dtype))
 
 
+def _known(stat: Sequence, read: Any) -> Array:
+    """Results (L, N, M): 1, 0, or -1 where there is none or it is not read. One byte each, unpacked at every step: a
+    batch of lanes would hold two numbers for each through all steps."""
+    outcomes = jnp.transpose(stat.outcomes, (2, 0, 1))
+    return jnp.where(read & ((outcomes == 0) | (outcomes == 1)), outcomes, -1).astype(jnp.int8)
+
+
 def _fit(
     stat: Sequence,
     table: ItemTable,
@@ -172,14 +188,12 @@ def _fit(
     ``hold``: the penalty depends on the place of the abilities, so the sum of difficulties is held at 0 by a
     multiplier.
     """
-    outcomes = jnp.transpose(stat.outcomes, (2, 0, 1))  # (L, N, M)
     dtype = design.dtype
     read = table.used[None, None, :]
     if parts is not None:
         table = parts.table
         read = read & (table.trials > 0)[:, None, :]
-    # One byte a result, unpacked at every step: a batch of lanes would hold two numbers for each through all steps.
-    known = jnp.where(read & ((outcomes == 0) | (outcomes == 1)), outcomes, -1).astype(jnp.int8)
+    known = _known(stat, read)
     theta, b = rasch_start(table)
     # Both designs give a constant ability when every trial's level is the same.
     width = design.shape[1]

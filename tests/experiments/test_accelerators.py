@@ -17,7 +17,7 @@ from jaxrank.methods.catalogue import entries
 from jaxrank.numerics.precision import precision
 
 REFUSED = {"davidson_luce", "davidson_luce_map", "bradley_terry_ordinal_map"}
-LARGE = {"dynamic_irt_state_space", "kemeny_young_small"}
+LARGE = {"kemeny_young_small"}
 
 
 def equations(jaxpr: Any) -> Iterator[Any]:

@@ -141,6 +141,22 @@ def test_dynamic_models_follow_a_change():
         jr.fit(R, "dynamic_irt_growth", score="best")
 
 
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_abilities_that_walk_are_eliminated_trial_by_trial(dtype, close, monkeypatch):
+    """The same optimum as by one dense system of all levels, with missing results and a question that all passed."""
+    rng = np.random.default_rng(4)
+    R = (rng.random((4, 6, 9)) < np.linspace(0.2, 0.8, 4)[:, None, None]).astype(int)
+    R[rng.random(R.shape) < 0.2] = -1
+    R[:, 2], R[:, :, 8] = 1, -1
+    fits = []
+    for small in (0, 10_000):
+        monkeypatch.setattr("jaxrank.methods.dynamic_irt.SMALL", small)
+        fits.append(jr.fit(jr.Responses(R), "dynamic_irt_state_space", dtype=dtype))
+    assert fits[0].status == fits[1].status == Status.CONVERGED and fits[0].steps == fits[1].steps
+    for name in ("path", "difficulty"):
+        np.testing.assert_allclose(fits[0].params[name], fits[1].params[name], atol=close)
+
+
 def test_case_A08_growth_has_no_finite_optimum_for_all_equal_rows():
     R = np.ones((3, 2, 2), int)
     with pytest.raises(jr.errors.NoFiniteOptimumError):
