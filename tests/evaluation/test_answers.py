@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from fractions import Fraction
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -14,8 +16,11 @@ import jaxrank as jr
 from jaxrank import answers as an
 from jaxrank.data.labels import choice, number, text
 from jaxrank.errors import DataError, OptionError
+from jaxrank.evaluation.answers.expectation import majority_curves
+from jaxrank.evaluation.answers.paths import credits_of, groups_of
 from jaxrank.evaluation.answers.rules import NONE
-from jaxrank.evaluation.answers.tally import totals_of
+from jaxrank.evaluation.answers.tally import TIES, credit, totals_of
+from jaxrank.resampling import draws
 from tests.oracles import golden
 
 EXAMPLES = golden("answers")["examples"]
@@ -154,6 +159,61 @@ def test_curves_agree_with_the_expectations_and_with_the_rules_themselves(scheme
     turned[0, 0], turned[1, 0] = np.linspace(0, 1, 8), 0.5
     crossing = dataclasses.replace(curves, accuracy=turned)
     assert crossing.crossings("model 0", "majority", "best_of_n") == [5]
+
+
+PATHS = [*EVERY, an.RankWeighted(), an.RankWeighted(1.5), an.Softmax(0.3), an.LogitWeighted(), an.Cges()]
+PATHS += [an.BestOfMajority(), an.BestOfMajority(0.3, "max"), an.Weighted("mean")]
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("few", [True, False])
+def test_every_prefix_of_a_path_is_credited_as_the_rule_itself_does(few: bool, ties: str) -> None:
+    """Scores of three levels too: of equal ones that come first which were drawn first."""
+    given = simulated(3, (1, 8, 6))
+    scores = scores_of(given) if not few else np.quantile([0.2, 0.6, 0.7], scores_of(given), method="nearest")
+    good = given.good
+    assert good is not None
+    key = jax.random.key(4)
+    groups, _ = groups_of(given.codes, good, scores[None], PATHS)
+    assert any(g.mixed for g in groups) == few
+    compared = 0
+    for group in groups:
+        found = credits_of(PATHS, ties, group, key, 5, True)
+        for q, cell in enumerate(group.cells):
+            for path in range(5):
+                drawn = np.asarray(draws.integers(draws.replicate_key(draws.replicate_key(key, cell), path), (6,), 6))
+                for n in range(1, 7):
+                    part = given.codes[0, [cell]][:, drawn[:n]], scores[[cell]][:, drawn[:n]]
+                    for r, rule in enumerate(PATHS):
+                        totals, first = totals_of(rule, *part, good.shape[1])
+                        wanted = credit(totals, first, good[[cell]].T, ties)[0]
+                        assert found[q, path, r, n - 1] == pytest.approx(wanted, abs=1e-3), (rule, drawn[:n], *part)
+                        compared += 1
+    assert compared > 1500
+
+
+def test_the_weight_of_the_first_ranks_is_the_sum_of_their_weights() -> None:
+    for rule in (an.RankWeighted(), an.Filtered(), an.Filtered(0.3), an.MajorityOfTheBests()):
+        for n in (1, 4, 9, 30):
+            ranks = np.arange(n + 1.0)
+            sums = np.cumsum([0, *rule.weight(ranks[:-1], np.full(n, n), np)])
+            assert rule.upto(ranks, np.full(n + 1, n), 40, np) == pytest.approx(sums, abs=1e-12), rule
+    assert an.RankWeighted(2.0).upto(np.zeros(1), np.ones(1), 9, np) is None
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_the_majority_of_many_questions_is_that_of_each(replace: bool) -> None:
+    """Against all ways to draw; questions that share counts, and some without an answer."""
+    counts = np.array([[2, 0, 1, 1, 1], [2, 1, 2, 0, 0], [4, 1, 0, 0, 0], [1, 0, 2, 1, 1], [3, 2, 0, 0, 0]])
+    found = majority_curves(counts, replace)
+    for row, got in zip(counts, found, strict=True):
+        labels = np.repeat(np.arange(5), row)
+        for n in range(1, 5):
+            ways = itertools.product(labels, repeat=n) if replace else itertools.permutations(labels, n)
+            votes = np.array([np.bincount(way, minlength=5) for way in ways])[:, [0, 2, 3, 4]]
+            top = votes == votes.max(axis=1, keepdims=True)
+            wanted = np.mean((votes[:, 0] > 0) * top[:, 0] / top.sum(axis=1))
+            assert got[n - 1] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_rule_ranks_models_like_any_method() -> None:

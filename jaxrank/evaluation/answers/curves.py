@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jaxrank.errors import OptionError
-from jaxrank.evaluation.answers.expectation import best_of_n_curve, majority_curve
+from jaxrank.evaluation.answers.expectation import best_of_n_curve, majority_curves
 from jaxrank.evaluation.answers.paths import credits_of, groups_of, recombined
 from jaxrank.evaluation.answers.rules import BestOfN, Majority, Rule
 from jaxrank.evaluation.answers.tally import TIES
@@ -21,6 +21,7 @@ from jaxrank.numerics.seeds import as_key
 
 SCHEMES = ("independent", "orders")
 """Completions of every question and model drawn for themselves, with replacement or without."""
+_EXACT = 256  # completions: the exact majority takes their third power
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +33,7 @@ class AnswerCurves:
     share ``level`` of the replicates: data sets with n completions a question spread so far about the mean. They say
     nothing about other questions.  **gain**: accuracy less that of the first rule, with **gain_lower** and
     **gain_upper**, on the same completions.  **exact**: the expectation without simulation, NaN for rules that have
-    none.
+    none, and with more than 256 completions.
     """
 
     rules: tuple[str, ...]
@@ -111,7 +112,7 @@ def curves_of(
     if len(set(names)) < len(names):
         raise OptionError(f"rules holds one rule twice: {', '.join(names)}")
     key = as_key(seed)
-    groups, rest = groups_of(codes, good, scores)
+    groups, rest = groups_of(codes, good, scores, rules)
     rest = rest.reshape(n_models, n_questions)
     found = [credits_of(rules, ties, g, jax.random.fold_in(key, 1), n_paths, scheme == "independent") for g in groups]
     shape = (len(rules), n_models, n_all)
@@ -132,7 +133,8 @@ def curves_of(
         out["gain_lower"][:, i], out["gain_upper"][:, i] = _tails(drawn - drawn[:, :1], tails)
     exact = np.full(shape, np.nan)
     for r, rule in enumerate(rules):
-        if ties != "abstain" and isinstance(rule, Majority | BestOfN):
+        known = (isinstance(rule, Majority) and ties != "abstain") or (isinstance(rule, BestOfN) and ties == "earliest")
+        if known and n_all <= _EXACT:
             exact[r] = expected(rule, codes, good, scores, scheme == "independent")
     kept = {name: values[..., sizes - 1] for name, values in out.items()}
     gain = kept["accuracy"] - kept["accuracy"][:1]
@@ -169,26 +171,25 @@ def expected(
 ) -> Float[np.ndarray, "models completions"]:
     """Exact accuracy of a majority or the best of n at every n, ties of votes or scores by chance."""
     n_models, n_questions, n_all = codes.shape
-    out = np.zeros((n_models, n_all))
-    for i in range(n_models):
-        for m in range(n_questions):
-            own = codes[i, m]
-            valid = own >= 0
-            right = valid & good[m, np.maximum(own, 0)]
-            if not right.any():
+    out = np.zeros((n_models * n_questions, n_all))
+    tables, rows = [], []
+    for row, own in enumerate(codes.reshape(-1, n_all)):
+        m = row % n_questions
+        valid = own >= 0
+        right = valid & good[m, np.maximum(own, 0)]
+        if right.all():
+            out[row] = 1
+        elif right.any() and isinstance(rule, BestOfN):
+            assert scores is not None
+            out[row] = best_of_n_curve(scores[row // n_questions, m], right, valid, replace)
+        elif right.any():
+            votes = np.bincount(own[valid], minlength=good.shape[1])
+            if (good[m] & (votes > 0)).sum() > 1:
+                out[row] = np.nan  # several right answers: the formula has one
                 continue
-            if right.all():
-                out[i] += 1
-            elif isinstance(rule, BestOfN):
-                assert scores is not None
-                out[i] += best_of_n_curve(scores[i, m], right, valid, replace)
-            else:
-                labels, counts = np.unique(own[valid], return_counts=True)
-                is_right = good[m, labels]
-                if is_right.sum() > 1:
-                    out[i] = np.nan  # several right answers: the formula has one
-                    break
-                out[i] += majority_curve(
-                    int(counts[is_right][0]), tuple(counts[~is_right].tolist()), int((~valid).sum()), replace
-                )
-    return out / n_questions
+            wrong = np.sort(np.where(good[m], 0, votes))
+            tables.append([int(right.sum()), int((~valid).sum()), *wrong])
+            rows.append(row)
+    if rows:
+        out[rows] = majority_curves(np.array(tables), replace)
+    return out.reshape(n_models, n_questions, n_all).mean(axis=1)

@@ -21,47 +21,85 @@ def majority_curve(
     >>> [round(float(x), 4) for x in majority_curve(4, (3, 1))]
     [0.5, 0.5, 0.5714, 0.6286, 0.6607, 0.7143, 0.75, 1.0]
     """
-    return _majority(right, tuple(sorted(wrong)), invalid, replace)
+    return majority_curves(np.array([[right, invalid, *wrong]]), replace)[0]
 
 
-@functools.lru_cache(maxsize=100_000)
-def _majority(right: int, wrong: tuple[int, ...], invalid: int, replace: bool) -> np.ndarray:
-    n_all = right + sum(wrong) + invalid
-    # Without replacement c of b completions are drawn in C(b, c) ways; with it in b^c / c! times n!.
-    fact = np.cumprod([1.0, *range(1, n_all + 1)]) if replace else None
+def majority_curves(counts: Int[np.ndarray, "questions answers"], replace: bool) -> Float[np.ndarray, "questions n"]:
+    """`majority_curve` of many questions with N completions each. **counts**: of the right answer, of completions
+    without an answer, and of each wrong answer, 0 for none.
 
-    def ways(size: int, most: int) -> np.ndarray:
-        if fact is None:
-            return np.array([float(comb(size, c)) for c in range(min(size, most) + 1)])
-        return np.array([(size / n_all) ** c / fact[c] for c in range(most + 1)])
+    With v votes for the right answer, a wrong one has fewer, or as many: ties are shared as if each answer had a
+    uniform number more, u for the right one, so that the credit is the integral over u of a product of polynomials.
+    Questions share the products of those of their counts that they have in common, the least first.
+    """
+    counts = np.column_stack([counts[:, :2], np.sort(counts[:, 2:], axis=1)])
+    patterns, inverse = np.unique(counts, axis=0, return_inverse=True)
+    n_all = int(counts[0].sum())
+    levels, last = _levels(patterns[:, 1:])
+    total = np.zeros((len(patterns), n_all + 1))
+    own = {c: _ways(c, n_all, replace) for c in np.unique(patterns)}
+    for votes in range(1, int(patterns[:, 0].max(initial=0)) + 1 if not replace else n_all + 1):
+        left = n_all - votes
+        several = min(left // votes, patterns.shape[1] - 2)  # answers that can tie with the right one
+        for u, weight in zip(*_nodes(several // 2 + 1), strict=True):
+            rest = np.zeros((1, left + 1))
+            rest[0, 0] = 1
+            for place, (parent, count) in enumerate(levels):
+                grown = np.empty((len(parent), left + 1))
+                for c in np.unique(count):
+                    at = np.flatnonzero(count == c)
+                    if c:
+                        ways = own[c][: left + 1, : left + 1] * _share(left, n_all if place == 0 else votes, u)
+                        grown[at] = rest[parent[at]] @ ways
+                    else:
+                        grown[at] = rest[parent[at]]
+                rest = grown
+            for c in np.unique(patterns[:, 0]):
+                at = np.flatnonzero(patterns[:, 0] == c)
+                # Of n = j + votes completions j are not the right answer.
+                step = np.diagonal(own[c], votes)
+                total[at, votes:] += weight * step * rest[last[at]]
+    if not replace:
+        total[:, 1:] /= np.array([float(comb(n_all, k)) for k in range(1, n_all + 1)])
+    return total[inverse.reshape(-1), 1:]
 
-    total = np.zeros(n_all + 1)
-    own = ways(right, n_all)
-    for votes in range(1, len(own)):
-        # by_ties[j]: ways in which j of the wrong answers have as many votes and none has more, by completions drawn.
-        by_ties = np.zeros((1, 1))
-        by_ties[0, 0] = 1
-        for size in (*wrong, None):
-            given = ways(invalid, n_all) if size is None else ways(size, votes)
-            ties = size is not None and len(given) > votes
-            fewer = given[:votes] if ties else given
-            grown = np.zeros((by_ties.shape[0] + ties, min(by_ties.shape[1] + len(given) - 1, n_all + 1)))
-            for j, row in enumerate(by_ties):
-                made = np.convolve(row, fewer)[: grown.shape[1]]
-                grown[j, : len(made)] += made
-                if ties:
-                    moved = np.zeros(grown.shape[1])
-                    part = row[: max(grown.shape[1] - votes, 0)]
-                    moved[votes : votes + len(part)] = part * given[votes]
-                    grown[j + 1] += moved
-            by_ties = grown
-        shared = (by_ties / (1 + np.arange(len(by_ties)))[:, None]).sum(axis=0)
-        room = n_all + 1 - votes
-        total[votes : votes + min(len(shared), room)] += own[votes] * shared[:room]
-    n = np.arange(1, n_all + 1)
-    if fact is not None:
-        return total[1:] * fact[1:]
-    return total[1:] / np.array([float(comb(n_all, k)) for k in n])
+
+def _levels(counts: np.ndarray) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """Of each column, for the distinct rows of it and those before it: which row of the last step each goes on, and its
+    count; and which of the last each row of all is."""
+    found = []
+    before = np.zeros(len(counts), int)
+    for column in counts.T:
+        pairs, now = np.unique(np.column_stack([before, column]), axis=0, return_inverse=True)
+        found.append((pairs[:, 0], pairs[:, 1]))
+        before = now.reshape(-1)
+    return found, before
+
+
+def _ways(size: int, n_all: int, replace: bool) -> Float[np.ndarray, "before after"]:
+    """What one more answer with ``size`` completions adds: ways from i completions drawn to j, of those j - i its own.
+
+    With replacement C(j, i) (size / N)^(j - i) of the chance; without, C(size, j - i) of the C(N, n) draws.
+    """
+    from scipy.special import binom
+
+    i, j = np.mgrid[: n_all + 1, : n_all + 1]
+    taken = np.maximum(j - i, 0)
+    made = binom(j, i) * (size / n_all) ** taken if replace else binom(size, taken)
+    return np.where(j >= i, made, 0.0)
+
+
+def _share(left: int, votes: int, u: float) -> Float[np.ndarray, "before after"]:
+    """1 where an answer takes fewer completions than the right one, u where it takes as many."""
+    taken = np.arange(left + 1)[None] - np.arange(left + 1)[:, None]
+    return np.where(taken < votes, 1.0, np.where(taken == votes, u, 0.0))
+
+
+@functools.lru_cache(maxsize=64)
+def _nodes(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes and weights on [0, 1], exact for polynomials of degree 2 size - 1."""
+    x, w = np.polynomial.legendre.leggauss(size)
+    return (x + 1) / 2, w / 2
 
 
 def best_of_n_curve(

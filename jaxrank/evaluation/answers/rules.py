@@ -8,6 +8,8 @@ are worked out for one set of completions and for every prefix of ten thousand r
 from __future__ import annotations
 
 import abc
+import functools
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -65,6 +67,10 @@ class Ranked(Rule):
     @abc.abstractmethod
     def weight(self, rank: Any, n: Any, xp: Any) -> Any:
         """The weight of rank 0..n-1."""
+
+    def upto(self, rank: Any, n: Any, most: int, xp: Any) -> Any:
+        """What the ranks before ``rank`` weigh together; None where that has no formula. **most**: the largest n."""
+        return None
 
     def scored(self) -> bool:
         """Whether the weight is multiplied by the score."""
@@ -174,11 +180,7 @@ class KdeWeighted(Linear):
             raise OptionError("kde_weighted needs judged completions: jaxrank.answers.KdeWeighted.fit(scores, correct)")
 
     def weights(self, scores: np.ndarray) -> np.ndarray:
-        grid = np.linspace(-28, 28, 4001)
-        ends = [np.asarray(part) for part in (self.right, self.wrong)]
-        logs = [_log_density(grid, part, width) for part, width in zip(ends, self.bandwidths, strict=True)]
-        odds = logs[0] - logs[1] + np.log(len(ends[0]) / len(ends[1]))
-        return np.interp(logit(scores), grid, odds)
+        return np.interp(logit(scores), *_log_odds(self))
 
     def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
         return sums
@@ -255,6 +257,9 @@ class RankWeighted(Ranked):
         left = xp.maximum(n - rank, 0)
         return left if self.p == 1 else left * left if self.p == 2 else left**self.p
 
+    def upto(self, rank: Any, n: Any, most: int, xp: Any) -> Any:
+        return rank * n - rank * (rank - 1) / 2 if self.p == 1 else None
+
 
 @dataclass(frozen=True)
 class Filtered(Ranked):
@@ -271,6 +276,9 @@ class Filtered(Ranked):
 
     def weight(self, rank: Any, n: Any, xp: Any) -> Any:
         return xp.where(rank < xp.ceil(self.keep * n - 1e-6), 1.0, 0.0)
+
+    def upto(self, rank: Any, n: Any, most: int, xp: Any) -> Any:
+        return xp.minimum(rank, xp.ceil(self.keep * n - 1e-6))
 
     def scored(self) -> bool:
         return self.weighted
@@ -291,6 +299,15 @@ class MajorityOfTheBests(Ranked):
         m = xp.floor(xp.sqrt(size) + 1e-6)
         left = xp.maximum((size - rank) / size, 0)
         return left**m - xp.maximum(left - 1 / size, 0) ** m
+
+    def upto(self, rank: Any, n: Any, most: int, xp: Any) -> Any:
+        size = xp.maximum(n, 1)
+        m = xp.floor(xp.sqrt(size) + 1e-6).astype(int)
+        left, power = xp.maximum(size - rank, 0) / size, 1.0
+        for bit in range(math.isqrt(most).bit_length()):  # products are five times as fast as a power
+            power = xp.where((m >> bit) & 1, power * left, power)
+            left = left * left
+        return 1 - power
 
 
 RULES: dict[str, type[Rule]] = {
@@ -331,6 +348,15 @@ def logit(p: np.ndarray) -> np.ndarray:
     """log p / (1 - p), of p within 1e-12 of 0 and 1."""
     inside = np.clip(p, 1e-12, 1 - 1e-12)
     return np.log(inside) - np.log1p(-inside)
+
+
+@functools.lru_cache(maxsize=8)
+def _log_odds(rule: KdeWeighted) -> tuple[np.ndarray, np.ndarray]:
+    """Logits on a grid, and the log-odds of being right there."""
+    grid = np.linspace(-28, 28, 4001)
+    ends = [np.asarray(part) for part in (rule.right, rule.wrong)]
+    logs = [_log_density(grid, part, width) for part, width in zip(ends, rule.bandwidths, strict=True)]
+    return grid, logs[0] - logs[1] + np.log(len(ends[0]) / len(ends[1]))
 
 
 def _log_density(grid: np.ndarray, points: np.ndarray, width: float) -> np.ndarray:
