@@ -87,7 +87,9 @@ def _maximise(
                 t = x[:n_models] - jnp.mean(x[:n_models], axis=0, keepdims=True)
                 slope = prior.slope(t, smoothing)
                 value = value + prior.penalty(t, smoothing)
-                gradient = gradient.at[:n_models].add(slope - jnp.mean(slope, axis=0, keepdims=True))
+                # Not by at[].add: the compiler for CUDA fails where a slice meets a gradient that was put together.
+                own = slope - jnp.mean(slope, axis=0, keepdims=True)
+                gradient = gradient + jnp.pad(own, ((0, likelihood.n_extra), *((0, 0),) * (own.ndim - 1)))
                 curvature = curvature.at[:n_models, :n_models].add(_centred(prior.bend(t, smoothing)))
             return value, gradient, curvature
 

@@ -15,7 +15,7 @@ from jaxrank.data.statistics import Events
 from jaxrank.data.weights import Weights
 from jaxrank.errors import NoFiniteOptimumError
 from jaxrank.methods.luce import BradleyTerryLuce, DavidsonLuce
-from jaxrank.models.setwise.choices import choices, set_totals
+from jaxrank.models.setwise.choices import choices, joint, set_totals
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.status import Status
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric
@@ -109,6 +109,21 @@ def test_parts_in_blocks_of_orders(monkeypatch):
     monkeypatch.setattr("jaxrank.models.setwise.likelihoods._IN_MEMORY", 5 * 9 * 3)
     for a, b in zip(parts(), whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_batch_of_weights_has_one_table_of_products(shared, monkeypatch):
+    """Else each lane has its own, of events by models, and a compiler for GPUs may refuse the product."""
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 2, (12, 3)) * 1.0, rng.integers(0, 2, (12, 4)) * 1.0
+    weights, xs = rng.random((5, 12)), rng.integers(0, 2, (5, 12, 3)) * 1.0
+    if not shared:
+        monkeypatch.setattr("jaxrank.models.setwise.choices.MOST_PAIRS", 12 * 3 * 4 - 1)
+    batch = jax.vmap(joint, (None, None, 0))
+    assert ("5,12,3]" in str(jax.make_jaxpr(batch)(x, y, weights)).replace(" ", "")) is not shared
+    np.testing.assert_allclose(batch(x, y, weights), np.einsum("be,ei,ej->bij", weights, x, y), rtol=1e-12)
+    each = jax.vmap(joint, (0, None, 0))(xs, y, weights)
+    np.testing.assert_allclose(each, np.einsum("be,bei,ej->bij", weights, xs, y), rtol=1e-12)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -85,7 +85,7 @@ class Gate(NamedTuple):
 def gate(c: Choices, whole: bool = False) -> Gate:
     """Strong connectivity of the support graph, with an edge from i to j when i was chosen over j [ford1957]."""
     used = jnp.where(c.weights > 0, 1, 0).astype(c.weights.dtype)
-    edges = jnp.matmul((c.chosen * used[:, None]).T, c.rejected, precision=HIGHEST) > 0
+    edges = joint(c.chosen, c.rejected, used) > 0
     _, connected, together = connectivity(edges)
     if whole:
         present = c.chosen + c.rejected
@@ -151,9 +151,21 @@ def orders_connected(c: Choices, n_orders: int, whole: bool = False) -> Bool[Arr
     return jnp.all(reachability(edges) | absent[:, None] | absent[None, :])
 
 
-def joint(x: Array, y: Array, weights: Array) -> Array:
-    """sum_e w_e x_e y_e' over events, (L, L)."""
+@jax.custom_batching.custom_vmap
+def joint(x: Float[Array, "events p"], y: Float[Array, "events q"], weights: Float[Array, " events"]) -> Array:
+    """sum_e w_e x_e y_e' over events, (p, q). A batch of weights shares the products x_e y_e' where these are at most
+    `MOST_PAIRS`: else every lane has a table of its own, which compilers keep in memory or refuse."""
     return jnp.matmul((weights[:, None] * x).T, y, precision=HIGHEST)
+
+
+@joint.def_vmap
+def _(size: int, batched: list[bool], x: Array, y: Array, weights: Array) -> tuple[Array, bool]:
+    axes = [0 if own else None for own in batched]
+    if axes != [None, None, 0] or x.size * y.shape[1] > MOST_PAIRS:
+        plain = lambda x, y, weights: jnp.matmul((weights[:, None] * x).T, y, precision=HIGHEST)
+        return jax.vmap(plain, axes, axis_size=size)(x, y, weights), True
+    products = (x[:, :, None] * y[:, None, :]).reshape(x.shape[0], -1)
+    return jnp.matmul(weights, products, precision=HIGHEST).reshape(size, x.shape[1], y.shape[1]), True
 
 
 def _distinct(rows: Array, weights: Array) -> tuple[Array, Array, Array]:
