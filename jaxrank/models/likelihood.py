@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.lanes import lanes
-from jaxrank.numerics.solve.linear import SMALL, solve_grounded, solve_near
+from jaxrank.numerics.solve.linear import SMALL, onto, solve_grounded, solve_near
 from jaxrank.numerics.solve.newton import Near, Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
@@ -44,6 +44,11 @@ class Likelihood(eqx.Module):
     @abc.abstractmethod
     def parts(self, params: Float[Array, " n"], stat: Any) -> tuple[Array, Array, Array]:
         """Minus ``log_prob`` with its gradient (n,) and second derivative (n, n), in closed form."""
+
+    def slope(self, params: Float[Array, " n"], stat: Any) -> Float[Array, " n"]:
+        """The gradient of ``parts``, for steps that only lead near the optimum: as quickly as it can be had, the
+        rounding of a pair with very many comparisons may fall on others too."""
+        return self.parts(params, stat)[1]
 
     @abc.abstractmethod
     def start(self, stat: Any) -> Float[Array, " n"]:
@@ -80,18 +85,22 @@ def _maximise(
     start = likelihood.start(stat)
     n_models = start.shape[0] - likelihood.n_extra
 
+    centred = lambda x: x[:n_models] - jnp.mean(x[:n_models], axis=0, keepdims=True)
+
+    def held(gradient: Array, x: Array, smoothing: Any) -> Array:
+        """A gradient with that of the prior."""
+        if not prior.proper:
+            return gradient
+        slope = prior.slope(centred(x), smoothing)
+        return onto(gradient, slope - jnp.mean(slope, axis=0, keepdims=True))
+
     def objective_at(smoothing: Any):
         def objective(x: Array) -> tuple[Array, Array, Array]:
             value, gradient, curvature = likelihood.parts(x, stat)
             if prior.proper:
-                t = x[:n_models] - jnp.mean(x[:n_models], axis=0, keepdims=True)
-                slope = prior.slope(t, smoothing)
-                value = value + prior.penalty(t, smoothing)
-                # Not by at[].add: the compiler for CUDA fails where a slice meets a gradient that was put together.
-                own = slope - jnp.mean(slope, axis=0, keepdims=True)
-                gradient = gradient + jnp.pad(own, ((0, likelihood.n_extra), *((0, 0),) * (own.ndim - 1)))
-                curvature = curvature.at[:n_models, :n_models].add(_centred(prior.bend(t, smoothing)))
-            return value, gradient, curvature
+                value = value + prior.penalty(centred(x), smoothing)
+                curvature = onto(curvature, _centred(prior.bend(centred(x), smoothing)))
+            return value, held(gradient, x, smoothing), curvature
 
         return objective
 
@@ -103,9 +112,11 @@ def _maximise(
         return solve_grounded(curvature, gradient[:, None], n_models, together)[:, 0]
 
     if len(prior.smoothings) == 1:
-        found = solver(objective_at(prior.smoothings[0]), start, alive, solve)
+        smoothing = prior.smoothings[0]
+        objective = objective_at(smoothing)
         if isinstance(solver, Newton):  # whose steps have mean zero
-            return found
+            return solver(objective, start, alive, solve, lambda x: held(likelihood.slope(x, stat), x, smoothing))
+        found = solver(objective, start, alive, solve)
         return found._replace(params=_centred_groups(found.params, n_models, together))
 
     def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array, Array]]:
@@ -153,7 +164,7 @@ def gradient_and_inverse(
         bend = prior.curvature(t)
         held = jnp.isnan(bend)
         bend = jnp.where(held, prior.bend(t, prior.smoothings[-1]), bend)
-        curvature = curvature.at[:n_models, :n_models].add(_centred(bend))
+        curvature = onto(curvature, _centred(bend))
         known = known & ~held
     n = curvature.shape[0]
     means = jnp.pad(together / jnp.sum(together, axis=1, keepdims=True), (0, n - n_models))

@@ -11,7 +11,7 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.data.statistics import Pairs
-from jaxrank.models.pairs.likelihoods import exp_of_gaps
+from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
 from jaxrank.numerics import lanes
 from jaxrank.numerics.solve.linear import SMALL, solve_grounded, solve_near
 from jaxrank.numerics.status import Status
@@ -92,19 +92,25 @@ def test_large_members_of_a_batch_are_worked_on_alone(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("x64", [False, True])
-def test_exponentials_of_gaps(x64: bool) -> None:
-    """Within rounding of the exponential of each gap, exactly 1 for equal strengths, and 0 where that leaves the range
-    of normal numbers."""
+@pytest.mark.parametrize("spread", [1.0, 20.0, 1e3])
+def test_single_arrays_and_lanes_agree(spread: float, x64: bool) -> None:
+    """Value, gradient and curvature without lanes, where models that lie close share their exponentials, are those of
+    lanes to a few units of rounding, and the pulls of a pair cancel to the last bit, whichever way is taken."""
     with jax.enable_x64(x64):
         dtype = np.float64 if x64 else np.float32
-        spread = np.random.default_rng(2).normal(size=40) * 10.0 ** np.linspace(-8, 3, 40)
-        theta = np.array([*spread, 0.3, 0.3, -1e30, 1e30], dtype)
-        found = np.asarray(jax.jit(exp_of_gaps)(theta), float)
-        gap = np.abs(theta[:, None].astype(float) - theta[None, :])
-        eps, tiny = np.finfo(dtype).eps, np.finfo(dtype).tiny
-        # A gap itself is good to half a unit in its last place.
-        near = np.fmax.outer(np.abs(theta), np.abs(theta)).astype(float) < 1e4
-        error = np.abs(found - np.exp(-gap))
-        assert np.all(error[near] <= (8 + gap[near]) * eps * np.exp(-gap[near]) + 4 * tiny)
-        assert np.array_equal(found, found.T) and np.all(found[gap == 0] == 1)
-        assert np.all(found[~near & (gap > 1e20)] == 0)
+        rng = np.random.default_rng(2)
+        theta = rng.normal(size=24)
+        theta = np.array([*theta / np.ptp(theta) * spread, 0.3, 0.3], dtype)
+        wins = rng.poisson(3, (26, 26)).astype(dtype)
+        np.fill_diagonal(wins, 0)
+        likelihood = BradleyTerryLikelihood()
+        parts = jax.jit(lambda x, w: likelihood.parts(x, Pairs(w, jnp.zeros_like(w))))
+        alone = [np.asarray(x, float) for x in parts(theta, wins)]
+        laned = [np.asarray(x, float)[..., 0] for x in parts(theta[:, None], wins[..., None])]
+        scale = np.finfo(dtype).eps * spread * wins.sum()
+        for one, other in zip(alone, laned, strict=True):
+            assert np.isfinite(one).all() and np.all(np.abs(one - other) <= scale)
+        pair = np.zeros_like(wins)
+        pair[0, 1], pair[1, 0] = 3e6, 1e6 + 1
+        pull = np.asarray(parts(theta, pair)[1])
+        assert pull[0] == -pull[1] != 0 and np.all(pull[2:] == 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -61,11 +61,11 @@ class BradleyTerryLikelihood(PairLikelihood):
         return won * d - (won + lost) * jax.nn.softplus(d)
 
     def parts(self, params: Array, stat: Pairs) -> tuple[Array, Array, Array]:
+        if params.ndim == 1:
+            return _by_distance(_logistic_parts_alone, params, stat.wins)
         d, won, lost = _differences(params), stat.wins, jnp.swapaxes(stat.wins, 0, 1)
         ahead = d >= 0
-        # softplus and sigmoid from one exponential; stable on both sides. Where there are no lanes, an exponential for
-        # each pair takes most of the time.
-        small = exp_of_gaps(params) if params.ndim == 1 else jnp.exp(-jnp.abs(d))
+        small = jnp.exp(-jnp.abs(d))  # softplus and sigmoid from one exponential; stable on both sides
         share = 1 / (1 + small)
         value = _total(won * (jnp.maximum(-d, 0) + jnp.log1p(small)))
         # The pull of each pair on one member is minus that on the other to the last bit: a rounded pull of two models
@@ -73,6 +73,11 @@ class BradleyTerryLikelihood(PairLikelihood):
         pull = share * (jnp.where(ahead, lost, won) - small * jnp.where(ahead, won, lost))
         gradient = jnp.sum(jnp.where(ahead, pull, -pull), axis=1)
         return value, gradient, _laplacian((won + lost) * small * share**2)
+
+    def slope(self, params: Array, stat: Pairs) -> Array:
+        if params.ndim > 1:
+            return self.parts(params, stat)[1]
+        return _by_distance(_logistic_slope, params, stat.wins)
 
     def start(self, stat: Pairs) -> Array:
         return log_odds(stat.wins)
@@ -265,25 +270,49 @@ def _no_negative_cycle(wins: Array, ties: Array) -> Array:
     return ~jnp.any(jnp.diagonal(dist) < 0, axis=-1)
 
 
-def exp_of_gaps(theta: Float[Array, " models"]) -> Float[Array, "models models"]:
-    """exp(-|theta_i - theta_j|) from one exponential a model: theta is k log 2 + r, k whole, and of a power of 2 only
-    the bits of its exponent are written. 0 below the smallest normal number."""
-    info = jnp.finfo(theta.dtype)
-    whole, high, low = _LOG2[info.bits]
-    k = jnp.round(theta / math.log(2))
-    rest = jnp.exp(jnp.clip((theta - k * high) - k * low, -1, 1))  # of no account where theta has no fraction
-    ahead = theta[:, None] >= theta[None, :]
-    ratio = jnp.where(ahead, rest[None, :], rest[:, None]) / jnp.where(ahead, rest[:, None], rest[None, :])
-    bias = 1 - info.minexp
-    power = (bias - jnp.minimum(jnp.abs(_differences(k)), bias)).astype(whole) << info.nmant
-    return ratio * jax.lax.bitcast_convert_type(power, theta.dtype)
+def _by_distance(made: Callable[..., Any], theta: Float[Array, " models"], won: Array) -> Any:
+    """``made(theta, won, ahead, behind)`` of single arrays, with the chance that i beats j and that j beats i. An
+    exponential for each pair would take most of the time: models that lie close share theirs."""
+    close = jnp.max(theta) - jnp.min(theta) < math.log(jnp.finfo(theta.dtype).max) / 2
+    by = lambda chances: lambda theta: made(theta, won, *chances(theta))
+    return jax.lax.cond(close, by(_chances_of_close), by(_chances), theta)
 
 
-# log 2 in two parts, the first of so few digits that its product with a whole number is exact (Cody and Waite 1980).
-_LOG2 = {
-    32: (jnp.int32, 0.693359375, -2.1219444005469057e-4),
-    64: (jnp.int64, 0.693145751953125, 1.4286068203094172e-6),
-}
+def _chances_of_close(theta: Float[Array, " models"]) -> tuple[Array, Array]:
+    """`_chances` where no exponential of a model, and no sum of two, leaves the range of numbers."""
+    weight = jnp.exp(theta - jnp.max(theta))
+    share = _apart(1 / (weight[:, None] + weight[None, :]))
+    return weight[:, None] * share, weight[None, :] * share
+
+
+def _chances(theta: Float[Array, " models"]) -> tuple[Array, Array]:
+    """Of each pair the chance that i beats j, and that j beats i."""
+    d = _differences(theta)
+    small = jnp.exp(-jnp.abs(d))
+    more = 1 / (1 + small)
+    return jnp.where(d >= 0, more, small * more), jnp.where(d >= 0, small * more, more)
+
+
+def _logistic_slope(theta: Array, won: Array, ahead: Array, behind: Array) -> Array:
+    missed = won * behind
+    return jnp.sum(missed, axis=0) - jnp.sum(missed, axis=1)
+
+
+def _logistic_parts_alone(theta: Array, won: Array, ahead: Array, behind: Array) -> tuple[Array, Array, Array]:
+    """`BradleyTerryLikelihood.parts` of single arrays. What reads a table by column does nothing else beside it: it
+    does not run along the lanes of a vector."""
+    d = _differences(theta)
+    value = _total(won * (jnp.maximum(-d, 0) + jnp.log1p(jnp.exp(-jnp.abs(d)))))
+    missed = _apart(won * behind)
+    bent = _apart(missed * ahead)
+    pull = _apart(missed - missed.T)  # antisymmetric to the last bit, as with lanes
+    on = identity(len(won), 2)
+    degree = jnp.sum(bent, axis=0) + jnp.sum(bent, axis=1)
+    return value, jnp.sum(pull, axis=0), jnp.where(on, degree[:, None], -(bent + bent.T))
+
+
+# Made once and kept: not computed anew by everything that reads it.
+_apart = jax.lax.optimization_barrier
 
 
 def _differences(theta: Array) -> Array:

@@ -17,6 +17,14 @@ SMALL = 64
 _MOST_PRODUCTS = 60  # two products with a matrix each: less than an elimination
 
 
+def onto(whole: Float[Array, "..."], part: Float[Array, "..."]) -> Float[Array, "..."]:
+    """``whole`` with ``part`` added to its first entries along every axis, as one sum that fuses with what surrounds
+    it. (An indexed update is a pass of its own through memory, and the compiler for CUDA fails where a slice meets a
+    gradient that was put together.)"""
+    pad = [(0, n - k) for n, k in zip(whole.shape, part.shape, strict=True)]
+    return whole + (jnp.pad(part, pad) if any(after for _, after in pad) else part)
+
+
 def solve_spd(matrix: Float[Array, "n n"], right: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
     """x with ``matrix @ x = right`` for a symmetric positive definite matrix; NaN where it is not.
 
@@ -98,7 +106,8 @@ def solve_grounded(
     if together is None and n <= SMALL:
         one_group = functools.partial(_eliminate_one_group, n_free=n_free)
         solution = (lanes(one_group) if matrix.ndim == 2 else one_group)(matrix, right)
-        return solution.at[:n_free].add(-jnp.mean(solution[:n_free], axis=0, keepdims=True))
+        free = solution[:n_free]
+        return onto(solution, jnp.broadcast_to(-jnp.mean(free, axis=0, keepdims=True), free.shape))
     if together is None:
         together = jnp.ones((n_free, n_free, *matrix.shape[2:]), bool)
     means = together / jnp.sum(together, axis=1, keepdims=True)
@@ -111,7 +120,7 @@ def solve_grounded(
         solve = _grounded_single if matrix.ndim == 2 else _eliminate_grounded
         solution = solve(matrix, right, together)
     shift = jnp.sum(means[:, :, None] * solution[None, :n_free], axis=1)
-    return solution.at[:n_free].add(-shift)
+    return onto(solution, -shift)
 
 
 def solve_near(
@@ -146,7 +155,7 @@ def solve_near(
     close = largest(z) <= tolerance * largest(x)
     eliminate = lambda: _eliminate_one_group(matrix[..., None], right[:, None, None], n_free)[:, 0, 0]
     x = jax.lax.cond(close, lambda: x, eliminate)
-    return x.at[:n_free].add(-jnp.mean(x[:n_free]))
+    return onto(x, jnp.broadcast_to(-jnp.mean(x[:n_free]), (n_free,)))
 
 
 def _eliminate_one_group(matrix: Array, right: Array, n_free: int) -> Array:

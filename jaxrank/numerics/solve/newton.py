@@ -57,12 +57,14 @@ class Newton(Solver):
         start: Float[Array, "n *lanes"],
         alive: Any = True,
         solve: Callable[[Any, Any], Any] = solve_spd,
+        slope: Callable[[Array], Array] | None = None,
     ) -> Solution:
         """Minimise ``objective(x) -> (value, gradient, curvature)`` from ``start``.
 
-        ``solve(curvature, gradient)`` gives the Newton step. Where ``alive`` is False nothing is done: such lanes cost
-        no iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters may have lanes in their last axis (see
-        `jaxrank.numerics.lanes`), each an optimisation of its own; then so have value, gradient and step.
+        ``solve(curvature, gradient)`` gives the Newton step, ``slope(x)`` the gradient for chord steps. Where ``alive``
+        is False nothing is done: such lanes cost no iterations; the status is then ``NO_FINITE_OPTIMUM``. Parameters
+        may have lanes in their last axis (see `jaxrank.numerics.lanes`), each an optimisation of its own; then so have
+        value, gradient and step.
         """
         dtype = start.dtype
         eps = jnp.finfo(dtype).eps
@@ -96,14 +98,22 @@ class Newton(Solver):
                 lambda a, b: jnp.where(active[None] if a.ndim > active.ndim else active, a, b), new, state
             )
 
-        start, n_chords = self._approach(objective, start, alive)
+        start, n_begun, contracted = self._approach(slope or (lambda x: objective(x)[1]), start, alive)
+        first, settled = jnp.zeros_like(start), jnp.zeros_like(alive)
+        if start.ndim == 1 and self.near is not None and self.near.inverse is not None:
+            # Where chords contracted, the next step mostly ends the search and needs no value of the objective.
+            _, gradient, curvature = objective(start)
+            full = -solve(curvature, gradient)
+            settled = _largest(full) <= tolerance * (1 + _largest(start))
+            usable = settled | (contracted & jnp.isfinite(_largest(full)))
+            first, n_begun = jnp.where(usable, full, 0), n_begun + 1
         state = _State(
             base=start,
-            step=jnp.zeros_like(start),
+            step=first,
             value=jnp.full(alive.shape, jnp.inf, dtype),
             radius=jnp.full(alive.shape, self.radius, dtype),
-            done=~alive,
-            steps=n_chords,
+            done=~alive | settled,
+            steps=n_begun,
         )
         state = jax.lax.while_loop(lambda s: jnp.any(working(s)), iterate, state)
         params = jnp.where((state.done & alive)[None], state.base + state.step, state.base)
@@ -111,16 +121,17 @@ class Newton(Solver):
         status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
         return Solution(params, status, state.steps, jnp.zeros(alive.shape, dtype))
 
-    def _approach(self, objective: Objective, start: Array, alive: Array) -> tuple[Array, Array]:
-        """Where Newton's steps begin, and the evaluations of the gradient (*lanes) spent to get there."""
-        none = jnp.zeros(alive.shape, jnp.int32)
+    def _approach(self, slope: Callable[[Array], Array], start: Array, alive: Array) -> tuple[Array, Array, Array]:
+        """Where Newton's steps begin, the evaluations of the gradient (*lanes) spent to get there, and whether chords
+        led there."""
+        none, no = jnp.zeros(alive.shape, jnp.int32), jnp.zeros(alive.shape, bool)
         if self.near is None:
-            return start, none
+            return start, none, no
         near = jnp.asarray(self.near.params, start.dtype)
         if near.ndim < start.ndim:
             near = jnp.broadcast_to(near[:, None], start.shape)
         if self.near.inverse is None:
-            return near, none
+            return near, none, no
         inverse = jnp.asarray(self.near.inverse, start.dtype)
         tolerance = _NEAR * jnp.sqrt(jnp.finfo(start.dtype).eps)
 
@@ -129,7 +140,7 @@ class Newton(Solver):
 
         def step(state: _Chords) -> _Chords:
             active = moving(state)
-            change = -_product(inverse, objective(state.x)[1])
+            change = -_product(inverse, slope(state.x))
             size = _largest(change)
             new = _Chords(
                 x=state.x + change,
@@ -146,7 +157,7 @@ class Newton(Solver):
         state = _Chords(near, infinite, jnp.zeros_like(infinite), jnp.zeros(alive.shape, bool), none)
         state = jax.lax.while_loop(lambda s: jnp.any(moving(s)), step, state)
         contracted = state.close | (state.steps == _MOST_CHORDS) & (state.ratio < _CONTRACTION)
-        return jnp.where(contracted[None], state.x, start), state.steps
+        return jnp.where(contracted[None], state.x, start), state.steps, contracted
 
 
 def _product(matrix: Array, x: Array) -> Array:
