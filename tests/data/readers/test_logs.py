@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import re
@@ -169,6 +170,20 @@ def test_lm_eval_rescoring_finds_the_same_trials(logs):
         return bool(found) and found[1] == doc["answer"] == target
 
     np.testing.assert_array_equal(read(logs / "lm_eval" / "filters", rescore=judge).outcomes, logged.outcomes)
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_reading_leaves_the_garbage_collector_as_it_was(logs, collects):
+    """Logs are read without its passes, whether reading succeeds or not."""
+    try:
+        (gc.enable if collects else gc.disable)()
+        read(logs / "lm_eval" / "list")
+        assert gc.isenabled() == collects
+        with pytest.raises(JaxrankError):
+            read(logs / "lm_eval" / "filters")
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()
 
 
 def test_lm_eval_repeats_without_scores_are_refused(logs):
