@@ -17,9 +17,11 @@ from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.statistics import Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.errors import DataError
+from jaxrank.numerics.precision import HIGHEST
 
 GRADE = "grade"
 _LONGEST = 128  # places of a block
+_FEW = 2**14  # battles that are looked at first
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -47,7 +49,7 @@ class Battles(eqx.Module):
     def pairs(self) -> Pairs:
         """Wins and ties of each pair, whatever the covariates."""
         n_grades = self.counts.shape[0] // 2
-        each = jnp.sum(self.counts, axis=2)
+        each = jnp.matmul(self.counts, jnp.ones(self.counts.shape[2], self.counts.dtype), precision=HIGHEST)
         won, lost, tied = jnp.sum(each[:n_grades], axis=0), jnp.sum(each[n_grades:-1], axis=0), each[-1]
         zero = jnp.zeros((self.n_models,) * 2, self.counts.dtype)
         wins = zero.at[self.first, self.second].add(won).at[self.second, self.first].add(lost)
@@ -70,20 +72,34 @@ class Battles(eqx.Module):
 class BattleLayout(eqx.Module):
     """Where each battle of a table belongs in `Battles`: made once, for any weights of the battles.
 
-    **outcome**, **place** (E,): which of the counts, and which of the B * K places.  **count**, **weight** (E,): how
-    often each was fought, and what it counts.
+    **count**, **weight** (E,): how often each battle was fought, and what it counts.  **place** (E,): which of the
+    B * K places each has, **outcome** (E,) which of the counts. Where every battle has a place of its own, ``place`` is
+    None and **battle** (B * K,) is which battle each place has, E for none, with **outcome** (B * K,); where
+    ``battle`` is None too, battles are given in the order of places.
     """
 
     first: Int[Array, " blocks"]
     second: Int[Array, " blocks"]
     x: Float[Array, "covariates blocks places"]
     scale: Float[Array, " covariates"]
-    outcome: Int[Array, " battles"]
-    place: Int[Array, " battles"]
+    outcome: Int[Array, " _"]
+    place: Int[Array, " battles"] | None
+    battle: Int[Array, " places"] | None
     count: Float[Array, " battles"]
     weight: Float[Array, " battles"]
     n_models: int = eqx.field(static=True)
     n_outcomes: int = eqx.field(static=True)
+
+    def in_order(self, *columns: np.ndarray) -> tuple[BattleLayout, tuple[np.ndarray, ...]]:
+        """The layout of battles that are given in the order of places, and ``columns`` (E,) in that order, 0 where a
+        place has none; as they are where battles share places."""
+        if self.battle is None:
+            return self, columns
+        which = np.asarray(self.battle)
+        weight, *placed = (np.append(column, 0)[which] for column in (np.asarray(self.weight), *columns))
+        none, weight = jnp.zeros(0, self.weight.dtype), put(weight, self.weight.dtype)
+        parts = (self.outcome, None, None, none, weight, self.n_models, self.n_outcomes)
+        return BattleLayout(self.first, self.second, self.x, self.scale, *parts), tuple(placed)
 
 
 class Sides(NamedTuple):
@@ -156,19 +172,31 @@ class BattleReader:
         x, scale = self.design.values(data)
         code, n_outcomes = outcomes(data, self.graded)
         flip, n_grades = data.a > data.b, n_outcomes // 2
-        other = np.select([code < n_grades, code < 2 * n_grades], [code + n_grades, code - n_grades], code)
-        x = np.where(flip, -x, x) + 0.0  # no minus zero
+        x *= np.where(flip, -1.0, 1.0)
+        turned = np.r_[n_grades : 2 * n_grades, :n_grades, 2 * n_grades].astype(np.int8)
         ends = np.minimum(data.a, data.b), np.maximum(data.a, data.b)
-        return Sides(*ends, np.where(flip, other, code), data.count, x, scale, n_outcomes)
+        return Sides(*ends, np.where(flip, turned[code], code), data.count, x, scale, n_outcomes)
 
     def reduce(self, rows: BattleLayout, weights: Weights) -> Battles:
         """``weights.trials`` (E,): how often each battle counts; None: as often as it was fought."""
-        count = rows.weight * (rows.count if weights.trials is None else weights.trials)
-        shape = (rows.n_outcomes, *rows.x.shape[1:])
-        flat = jnp.zeros(shape[0] * shape[1] * shape[2], count.dtype)
-        at = rows.outcome.astype(jnp.int32) * (shape[1] * shape[2]) + rows.place
-        counts = flat.at[at].add(count).reshape(shape)
-        return Battles(rows.first, rows.second, counts, rows.x, rows.scale, rows.n_models)
+        return Battles(rows.first, rows.second, _counts(rows, weights.trials), rows.x, rows.scale, rows.n_models)
+
+
+@eqx.filter_jit
+def _counts(rows: BattleLayout, trials: Array | None) -> Float[Array, "outcomes blocks places"]:
+    count = rows.weight * (rows.count if trials is None else trials)
+    shape = (rows.n_outcomes, *rows.x.shape[1:])
+    n_places = shape[1] * shape[2]
+    if rows.place is None:
+        held = count
+        if rows.battle is not None:
+            held = jnp.pad(count, (0, 1)).at[rows.battle].get(mode="promise_in_bounds")
+        came = rows.outcome[None] == jnp.arange(rows.n_outcomes, dtype=rows.outcome.dtype)[:, None]
+        counts = jnp.where(came, held[None], 0)
+    else:
+        at = rows.outcome.astype(jnp.int32) * n_places + rows.place
+        counts = jnp.zeros(shape[0] * n_places, count.dtype).at[at].add(count)
+    return counts.reshape(shape)
 
 
 def outcomes(data: Comparisons, graded: bool = False) -> tuple[np.ndarray, int]:
@@ -195,38 +223,57 @@ def outcomes(data: Comparisons, graded: bool = False) -> tuple[np.ndarray, int]:
 def layout(sides: Sides, weight: np.ndarray, n_models: int) -> BattleLayout:
     """Battles (E,) with weights (E,) in blocks of equal pairs."""
     low, high, outcome, count, x, scale, n_outcomes = sides
-    order, new = _distinct(low.astype(np.int64) * n_models + high, x)
-    row = np.cumsum(new) - 1  # of each battle in order, which distinct one
-    heads = order[new]
-    pair = low[heads].astype(np.int64) * n_models + high[heads]
-    starts = np.flatnonzero(np.r_[True, np.diff(pair) != 0])
-    sizes = np.diff(np.r_[starts, len(pair)])
+    pair = low.astype(np.int64) * n_models + high
+    met = np.bincount(pair, minlength=1) > 0
+    codes = np.cumsum(met) - 1  # pairs that met, 0, 1, 2, ...
+    code = codes.astype(np.uint16 if codes[-1] < 2**16 else np.int64)[pair]  # of 16 bits they are sorted in no time
+    alone = _apart(x)
+    if alone:
+        order, new = np.argsort(code, kind="stable"), None
+        sizes = np.bincount(code)
+    else:
+        x = x + 0.0  # no minus zero
+        order, new = _distinct(code, x)
+        sizes = np.bincount(code[order[new]])
     length = _length(sizes)
     n_blocks = -(-sizes // length)
-    first_block = np.cumsum(n_blocks) - n_blocks
+    first_block, starts = np.cumsum(n_blocks) - n_blocks, np.cumsum(sizes) - sizes
     total = _roomy(int(n_blocks.sum()))
-    within = np.arange(len(pair)) - np.repeat(starts, sizes)
-    place = np.repeat(first_block, sizes) * length + within
-    of_block = np.repeat(pair[starts], n_blocks)
+    place = np.repeat(first_block * length - starts, sizes)
+    place += np.arange(len(place))
     ends = np.zeros((2, total), np.int32)
-    ends[:, : len(of_block)] = of_block // n_models, of_block % n_models
-    filled = np.zeros((len(x), total * length))
-    filled[:, place] = x[:, heads]
-    where = np.empty(len(low), np.int32)
-    where[order] = place[row]
+    ends[:, : n_blocks.sum()] = np.divmod(np.repeat(np.flatnonzero(met), n_blocks), n_models)
     dtype = real()
+    battle = np.full(total * length, len(low), np.int32)
+    battle[place] = order if new is None else order[new]
+    filled = np.stack([np.append(row, 0)[battle] for row in x]) if len(x) else np.zeros((0, total * length))
+    if new is None:
+        where, outcome = None, np.append(outcome, n_outcomes)[battle]
+    else:
+        where = np.empty(len(low), np.int32)
+        where[order] = place[np.cumsum(new) - 1]
     return BattleLayout(
         put(ends[0], jnp.int32),
         put(ends[1], jnp.int32),
         put(filled.reshape(len(x), total, length), dtype),
         put(scale, dtype),
         put(outcome, jnp.int8),
-        put(where, jnp.int32),
+        None if where is None else put(where, jnp.int32),
+        put(battle, jnp.int32) if alone else None,
         put(count, dtype),
         put(weight, dtype),
         n_models,
         n_outcomes,
     )
+
+
+def _apart(x: np.ndarray) -> bool:
+    """Whether, of many battles, those with the same covariates (C, E) are so rare that each has a place of its own:
+    among some of them at most half are equal to another, whichever pair they are of."""
+    if x.shape[1] <= _FEW:
+        return False
+    some = x[:, :: x.shape[1] // _FEW] + 0.0
+    return len(np.unique(_mixed(some))) > some.shape[1] / 2
 
 
 def _free_places(ends: np.ndarray, used: np.ndarray, pair: np.ndarray, n_models: int) -> np.ndarray | None:
@@ -256,21 +303,24 @@ def _free_places(ends: np.ndarray, used: np.ndarray, pair: np.ndarray, n_models:
     return out
 
 
-def _distinct(pair: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An order of the battles in which those of a pair, and of these equal ones, follow each other; and which are the
-    first of their kind. Sorted by a hash of the covariates: equal ones are told by their numbers, not by it."""
-    mixed = np.zeros(len(pair), np.uint64)
-    for column in x:
-        mixed = (mixed ^ np.ascontiguousarray(column).view(np.uint64)) * _MIX
-        mixed ^= mixed >> np.uint64(29)
-    codes = np.cumsum(np.bincount(pair) > 0) - 1  # pairs that met, 0, 1, 2, ...
-    key = (codes[pair].astype(np.uint64) << np.uint64(40)) | (mixed >> np.uint64(24))
-    order = np.argsort(key)
-    same = np.diff(pair[order]) == 0
+def _distinct(code: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order of the battles in which those of a pair ``code``, and of these equal ones, follow each other; and which
+    are the first of their kind. Sorted by a hash of the covariates: equal ones are told by their numbers, not by it."""
+    order = np.argsort((code.astype(np.uint64) << np.uint64(40)) | (_mixed(x) >> np.uint64(24)))
+    same = np.diff(code[order]) == 0
     for column in x:
         column = column[order]
         same &= column[1:] == column[:-1]
     return order, np.r_[True, ~same]
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """A hash of the columns of ``x`` (C, E), uint64 (E,)."""
+    mixed = np.zeros(x.shape[1], np.uint64)
+    for column in x:
+        mixed = (mixed ^ np.ascontiguousarray(column).view(np.uint64)) * _MIX
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def _length(sizes: np.ndarray) -> int:

@@ -37,11 +37,12 @@ class Design:
     def values(self, data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
         """The covariates of every battle, float64 (C, E), in favour of a, and the unit (C,) of each: its root mean
         square over the battles where it is relative, else 1."""
-        columns = [_difference(data, name, self.relative) for name in self.columns]
-        units = [_size(x, data.count * data.weight) if ratio else 1.0 for x, ratio in columns]
-        x = [x for x, _ in columns] + ([np.ones(len(data.a))] if self.side else [])
-        scale = np.array([*units, *([1.0] if self.side else [])])
-        return np.array(x).reshape(len(x), len(data.a)), scale
+        count = data.count * data.weight
+        x, scale = np.ones((len(self.names), len(data.a))), np.ones(len(self.names))
+        for k, name in enumerate(self.columns):
+            x[k], ratio = _difference(data, name, self.relative)
+            scale[k] = _size(x[k], count) if ratio else 1
+        return x, scale
 
     def ratios(self, data: Comparisons) -> np.ndarray:
         """bool (C,): which covariates are ratios, whose unit depends on all battles."""
@@ -93,17 +94,18 @@ def _difference(data: Comparisons, name: str, relative: bool) -> tuple[np.ndarra
     a, b = read
     if not relative:
         return a - b, False
-    if np.any(a < 0) or np.any(b < 0):
+    if min(a.min(initial=0), b.min(initial=0)) < 0:
         row = int(np.argmax((a < 0) | (b < 0)))
         raise DataError(
             f"covariates: {name!r} is below 0 in row {row}, and a ratio needs counts of 0 or more; use relative=False"
         )
     total = a + b
-    return np.where(total > 0, (a - b) / np.where(total > 0, total, 1), 0.0), True
+    total[total == 0] = 1  # and a - b is 0
+    return (a - b) / total, True
 
 
 def _size(x: np.ndarray, count: np.ndarray) -> float:
-    mean_square = float((count * x**2).sum() / count.sum()) if count.sum() > 0 else 0.0
+    mean_square = float(np.dot(count, x * x) / count.sum()) if count.sum() > 0 else 0.0
     return mean_square**0.5 or 1.0
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.data.ballots import Ballots
+from jaxrank.data.battle_statistic import BattleLayout
 from jaxrank.data.clusters import clustering
 from jaxrank.data.device import put
 from jaxrank.data.kind import Counted, Data
@@ -179,6 +180,7 @@ class ClusterSource(Source):
     """Replicates of battles by clusters of them: every row with the weights of its clusters.
 
     **index**: which cluster every row is of (E,), by column of the scheme.  **count**: how often each row was fought.
+    Both in the order of the rows of the statistic.
     """
 
     scheme: Clusters = eqx.field(static=True)
@@ -318,9 +320,12 @@ def _by_counts(statistic: Any, pairing: str) -> bool:
 def _units(data: Counted, statistic: Any, scheme: Scheme) -> Source:
     unit = data.unit
     if isinstance(scheme, Clusters):
-        index = tuple(put(clustering(data, column).index, jnp.int32) for column in scheme.columns)
-        count = put(data.count, jnp.zeros(()).dtype)
-        return ClusterSource(scheme=scheme, statistic=statistic, index=index, count=count, rows=statistic.rows(data))
+        count, *index = data.count, *(clustering(data, column).index for column in scheme.columns)
+        rows = statistic.rows(data)
+        if isinstance(rows, BattleLayout):
+            rows, (count, *index) = rows.in_order(count, *index)  # weights of clusters go straight to their places
+        index, count = tuple(put(i, jnp.int32) for i in index), put(count, jnp.zeros(()).dtype)
+        return ClusterSource(scheme=scheme, statistic=statistic, index=index, count=count, rows=rows)
     if not isinstance(scheme, Trials | Independent | Bayesian | Subsample | Models):
         raise OptionError(
             f"{data.content} have no questions, so scheme {scheme} does not fit; "

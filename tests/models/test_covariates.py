@@ -161,16 +161,46 @@ def test_equal_battles_share_a_place_and_weights_are_repetitions():
     assert np.allclose(drawn.pairs().wins, pairs.wins) and np.allclose(drawn.pairs().ties, pairs.ties)
 
 
+def test_many_battles_have_places_of_their_own(monkeypatch):
+    """As of tables in which covariates hardly ever agree: the fit, replicates by cluster and an update are those of
+    battles that share places."""
+    rng = np.random.default_rng(5)
+    n = 240
+    a = rng.integers(0, 5, n)
+    battles = jr.Comparisons(
+        a, (a + rng.integers(1, 5, n)) % 5, rng.choice([0, 0.5, 1], n), models=list("abcde"),
+        columns={"length": rng.normal(size=n), "voter": rng.integers(0, 30, n).astype(float)},
+    )  # fmt: skip
+    options: dict[str, Any] = {"covariates": "length", "side": True, "ties": "half", "dtype": "float64"}
+    draw = lambda: jr.bootstrap(
+        battles, "bradley_terry", scheme=jr.clusters("voter"), n_replicates=12, seed=2, progress=False, **options
+    )
+    first, shared = draw(), jr.fit(battles, "bradley_terry", **options)
+    monkeypatch.setattr("jaxrank.data.battle_statistic._FEW", 16)
+    monkeypatch.setattr("jaxrank.models.pairs.battles._MANY", 16)  # and replicates end without the curvature
+    rows = BattleReader(Design(("length",), side=True)).rows(battles)
+    assert rows.place is None and rows.in_order()[0].battle is None
+    second, apart = draw(), jr.fit(battles, "bradley_terry", **options)
+    assert np.allclose(apart.scores, shared.scores, atol=1e-12)
+    assert np.allclose(second.replicate_scores, first.replicate_scores, atol=1e-9)
+    assert not np.array_equal(second.kept.steps, first.kept.steps)
+    halves = [battles.select(battles=np.arange(n) % 2 == k) for k in (0, 1)]
+    updated = jr.update(jr.fit(halves[0], "bradley_terry", **options), halves[1])
+    assert np.allclose(updated.scores, shared.scores, atol=1e-9)
+
+
 @pytest.mark.parametrize("pair", [BradleyTerryLikelihood(), DavidsonLikelihood(), RaoKupperLikelihood(None)])
-def test_derivatives_are_those_of_the_log_probability(pair):
+def test_derivatives_are_those_of_the_log_probability(pair, monkeypatch):
+    if pair.tied and pair.untied:  # in several pieces, as of many battles
+        monkeypatch.setattr("jaxrank.models.pairs.covariates._PIECE", 4)
     with jax.enable_x64(True):
         stat = BattleReader(Design(("length",), side=True)).of(jr.Comparisons(A, B, WON, columns=SMALL))
         likelihood = CovariateLikelihood(pair, 2, 0.25)
         point = jnp.array([0.3, 0.3, -0.6, 0.4, -0.2, *[0.5] * pair.n_extra])
-        value, gradient, curvature = likelihood.parts(point, stat)
+        value, gradient, curvature = jax.jit(likelihood.parts)(point, stat)
         of = lambda p: -likelihood.log_prob(p, stat)
-        assert np.allclose(value, of(point)) and np.allclose(gradient, jax.grad(of)(point), atol=1e-12)
-        assert np.allclose(curvature, jax.hessian(of)(point), atol=1e-12)
+        assert np.allclose(value, of(point)) and np.allclose(gradient, jax.jit(jax.grad(of))(point), atol=1e-12)
+        assert np.allclose(curvature, jax.jit(jax.hessian(of))(point), atol=1e-12)
 
 
 EXISTENCE = [e for e in golden("battles") if e["kind"] == "existence"]

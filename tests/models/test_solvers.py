@@ -1,10 +1,12 @@
 """Solvers are a field of a method: every one of them finds Newton's optimum of every likelihood."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.numerics.solve.newton import Near, Newton
 
 SOLVERS = {
     "self-concordant": jr.solvers.SelfConcordantNewton(),
@@ -63,3 +65,31 @@ def test_other_fields_of_solvers_are_checked():
             make()
     with pytest.raises(jr.errors.OptionError, match="solver="):
         jr.methods.BradleyTerry(solver="simplex")
+
+
+def test_gradients_alone_end_at_the_optimum_or_leave_it_to_newton():
+    """From an optimum nearby by changes of the gradient; from one far away Newton's method begins anew."""
+    rng = np.random.default_rng(0)
+
+    def objective_of(weight):
+        def objective(beta):
+            eta = x @ beta
+            p = jax.nn.sigmoid(eta)
+            gradient = x.T @ (weight * (p - 0.3)) + beta
+            curvature = (x.T * (weight * p * (1 - p))[None]) @ x + jnp.eye(4)
+            return jnp.sum(weight * (jax.nn.softplus(eta) - 0.3 * eta)) + jnp.sum(beta**2) / 2, gradient, curvature
+
+        return objective
+
+    with jax.enable_x64(True):
+        x = jnp.asarray(rng.normal(size=(60, 4)))
+        start = jnp.zeros(4)
+        whole = Newton()(objective_of(jnp.ones(60)), start)
+        inverse = jnp.linalg.inv(objective_of(jnp.ones(60))(whole.params)[2])
+        drawn = objective_of(jnp.asarray(rng.poisson(1.0, 60), float))
+        exact = Newton()(drawn, start)
+        near = Newton(near=Near(whole.params, inverse, ends=True))(drawn, start)
+        far = Newton(near=Near(whole.params + 30, 100 * inverse, ends=True))(drawn, start)
+    assert int(near.status) == int(far.status) == int(exact.status) == 0
+    assert np.allclose(near.params, exact.params, atol=1e-10) and np.allclose(far.params, exact.params, atol=1e-12)
+    assert 0 < float(near.error) < 1e-10 and float(far.error) == 0

@@ -38,6 +38,7 @@ from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.status import Status
 
 _FAR = 30.0  # a difference of strengths that no finite optimum of real data comes near
+_MANY = 2**16  # covariates of all battles from which the curvature costs many times what the gradient does
 _NEAR = 15.0  # up to here a point where Newton's step vanishes is an optimum: probabilities are not rounded away
 
 
@@ -72,8 +73,9 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
         """With "extend", where groups of models have optima of their own, this model."""
         if self.separation == "extend":
             return self
-        near: Any = _near_battles if isinstance(stat, Battles) else near_pairs
-        return begin_near(self, near(self, stat, fit), fit)
+        many = isinstance(stat, Battles) and stat.x.size > _MANY
+        near = _near_battles(self, stat, fit, many) if isinstance(stat, Battles) else near_pairs(self, stat, fit)
+        return begin_near(self, near, fit)
 
     def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         status = Status(int(fit.status))
@@ -217,8 +219,8 @@ def _inverse(model: Any, stat: Any, fit: Fit, of: Any) -> Array:
 
 
 @eqx.filter_jit
-def _near_battles(model: WithCovariates, stat: Battles, fit: Fit) -> Near:
-    return Near(battle_params(model, fit), battle_covariance(model, stat, fit))
+def _near_battles(model: WithCovariates, stat: Battles, fit: Fit, many: bool) -> Near:
+    return Near(battle_params(model, fit), battle_covariance(model, stat, fit), ends=many)
 
 
 @eqx.filter_jit

@@ -18,14 +18,17 @@ from jaxrank.numerics.status import Status
 _NEAR = 4.0  # a chord step this many tolerances long leaves a Newton step within tolerance
 _CONTRACTION = 0.5  # a longer step than this part of the one before: too far away for chords
 _MOST_CHORDS = 12
+_MOST_EVALUATIONS = 40
 
 
 class Near(eqx.Module):
     """The optimum of similar data. **params** (n,), and the **inverse** (n, n) of the curvature there; None where the
-    gradient alone costs as much as both."""
+    gradient alone costs as much as both. **ends**: the curvature costs so much more than the gradient that a search
+    which begins here ends without it, see `_quasi_newton`."""
 
     params: Float[Array, " n"]
     inverse: Float[Array, "n n"] | None
+    ends: bool = eqx.field(static=True, default=False)
 
 
 class Newton(Solver):
@@ -98,15 +101,20 @@ class Newton(Solver):
                 lambda a, b: jnp.where(active[None] if a.ndim > active.ndim else active, a, b), new, state
             )
 
-        start, n_begun, contracted = self._approach(slope or (lambda x: objective(x)[1]), start, alive)
-        first, settled = jnp.zeros_like(start), jnp.zeros_like(alive)
-        if start.ndim == 1 and self.near is not None and self.near.inverse is not None:
-            # Where chords contracted, the next step mostly ends the search and needs no value of the objective.
-            _, gradient, curvature = objective(start)
-            full = -solve(curvature, gradient)
-            settled = _largest(full) <= tolerance * (1 + _largest(start))
-            usable = settled | (contracted & jnp.isfinite(_largest(full)))
-            first, n_begun = jnp.where(usable, full, 0), n_begun + 1
+        slope = slope or (lambda x: objective(x)[1])
+        first, error = jnp.zeros_like(start), jnp.zeros(alive.shape, dtype)
+        settled = jnp.zeros_like(alive)
+        if start.ndim == 1 and self.near is not None and self.near.ends:
+            start, settled, error, n_begun = _quasi_newton(slope, self.near, start, alive)
+        else:
+            start, n_begun, contracted = self._approach(slope, start, alive)
+            if start.ndim == 1 and self.near is not None and self.near.inverse is not None:
+                # Where chords contracted, the next step mostly ends the search and needs no value of the objective.
+                _, gradient, curvature = objective(start)
+                full = -solve(curvature, gradient)
+                settled = _largest(full) <= tolerance * (1 + _largest(start))
+                usable = settled | (contracted & jnp.isfinite(_largest(full)))
+                first, n_begun = jnp.where(usable, full, 0), n_begun + 1
         state = _State(
             base=start,
             step=first,
@@ -119,7 +127,7 @@ class Newton(Solver):
         params = jnp.where((state.done & alive)[None], state.base + state.step, state.base)
         status = jnp.where(state.done, Status.CONVERGED, Status.MAX_STEPS)
         status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
-        return Solution(params, status, state.steps, jnp.zeros(alive.shape, dtype))
+        return Solution(params, status, state.steps, error)
 
     def _approach(self, slope: Callable[[Array], Array], start: Array, alive: Array) -> tuple[Array, Array, Array]:
         """Where Newton's steps begin, the evaluations of the gradient (*lanes) spent to get there, and whether chords
@@ -160,6 +168,56 @@ class Newton(Solver):
         return jnp.where(contracted[None], state.x, start), state.steps, contracted
 
 
+def _quasi_newton(
+    slope: Callable[[Array], Array], near: Near, start: Float[Array, " n"], alive: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Gradients alone, from an optimum nearby: steps by the inverse of the curvature there, brought up to date by every
+    change of the gradient (Broyden, Fletcher, Goldfarb and Shanno 1970).
+
+    Ends when the error that is left, estimated from the last step and its ratio to the one before, is at most a quarter
+    of eps^(2/3) of 1 + the largest parameter. Where steps do not shrink by half, each of them, the optimum is not near,
+    and Newton's method begins at ``start``. Returns where it stopped, whether it ended there, the error left and the
+    evaluations.
+    """
+    dtype = start.dtype
+    tolerance = jnp.finfo(dtype).eps ** (2 / 3) / 4
+
+    def moving(state: _Quasi) -> Array:
+        return alive & ~state.ended & (state.ratio < _CONTRACTION) & (state.steps < _MOST_EVALUATIONS)
+
+    def step(state: _Quasi) -> _Quasi:
+        x = state.x + state.step
+        gradient = slope(x)
+        change = gradient - state.gradient
+        inverse = jnp.where(state.steps > 0, _updated(state.inverse, state.step, change), state.inverse)
+        move = -_product(inverse, gradient)
+        size = _largest(move)
+        ratio = jnp.where(jnp.isfinite(size), size / state.size, jnp.inf)
+        left = size * ratio / (1 - jnp.minimum(ratio, _CONTRACTION))
+        ended = (left <= tolerance * (1 + _largest(x))) & (ratio < _CONTRACTION) & (state.steps > 0)
+        return _Quasi(x, move, gradient, inverse, size, ratio, left, ended, state.steps + 1)
+
+    params, inverse = jnp.asarray(near.params, dtype), jnp.asarray(near.inverse, dtype)
+    zero, infinite = jnp.zeros((), dtype), jnp.asarray(jnp.inf, dtype)
+    none = jnp.zeros_like(params)
+    begin = _Quasi(
+        params, none, none, inverse, infinite, zero, infinite, jnp.zeros_like(alive), jnp.asarray(0, jnp.int32)
+    )
+    state = jax.lax.while_loop(moving, step, begin)
+    return jnp.where(state.ended, state.x + state.step, start), state.ended, state.left * state.ended, state.steps
+
+
+def _updated(inverse: Float[Array, "n n"], step: Float[Array, " n"], change: Float[Array, " n"]) -> Array:
+    """The inverse curvature that takes the ``change`` of the gradient to the ``step``; as it was where the curvature
+    along the step is not positive."""
+    bend = jnp.sum(step * change)
+    seen = _product(inverse, change)
+    size = jnp.sum(change * seen)
+    outer = lambda a, b: a[:, None] * b[None, :]
+    new = inverse + ((bend + size) / bend * outer(step, step) - outer(seen, step) - outer(step, seen)) / bend
+    return jnp.where((bend > 0) & jnp.isfinite(size), new, inverse)
+
+
 def _product(matrix: Array, x: Array) -> Array:
     """matrix @ x, where both or x alone may have lanes in the last axis."""
     if matrix.ndim > x.ndim:
@@ -176,6 +234,18 @@ class _Chords(NamedTuple):
     size: Array
     ratio: Array
     close: Array
+    steps: Array
+
+
+class _Quasi(NamedTuple):
+    x: Array
+    step: Array
+    gradient: Array
+    inverse: Array
+    size: Array
+    ratio: Array
+    left: Array
+    ended: Array
     steps: Array
 
 
