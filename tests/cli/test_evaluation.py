@@ -125,6 +125,13 @@ def test_judges_scales(tmp_path):
     assert pd.read_csv(out).set_index("candidate")["score"]["a"] == pytest.approx(apart, abs=4)
     for more in (("--own-family", "own_matrix"), ("--spread", "wide"), ("--spread", "-1")):
         run(*perfect, *more, code=2)
+    frame["score"] = np.array([0.0, 0.5, 1, 1])[place]
+    frame.to_csv(path, index=False)
+    drawn = {kind: tmp_path / f"{kind}.svg" for kind in ("scores", "triangle")}
+    run(*perfect, *(word for kind, file in drawn.items() for word in ("--plot", f"{kind}={file}")))
+    assert all("<!-- a -->" in file.read_text() for file in drawn.values())  # the name, not its number
+    run(*perfect, "--plot", f"ranks={tmp_path / 'r.svg'}", code=2)
+    run(*perfect, "--levels", "0,0.5,1,2", "--plot", f"triangle={tmp_path / 't.svg'}", code=2)
 
 
 def test_judges_options_reach_the_posterior(tmp_path, monkeypatch):

@@ -277,8 +277,9 @@ ARGUMENTS = {
     "coefficients": ("Coefficients", ("source",)),
     "ratings_over_time": ("RatingsOverTime", ("source", "level", "coloured")),
     "ranks_by_category": ("Categories", ("source", "coloured")),
-    "judge_triangle": ("Judges", ("source",)),
-    "judge_ranks": ("Sensitivity", ("source", "level")),
+    "judge_scores": ("Judges", ("source", "candidates", "level")),
+    "judge_triangle": ("Judges", ("source", "candidates", "judges")),
+    "judge_ranks": ("Sensitivity", ("source", "candidates", "level")),
     "paired_dots": ("Comparison", ("source", "top")),
     "forest": ("ComparisonTable", ("source", "top")),
     "frontier": ("CostFrontier", ("source",)),
@@ -325,7 +326,7 @@ def test_options_that_a_plot_does_not_have_are_named(sources: dict[str, Any]) ->
                 sources["Result"].plot(value)
 
 
-@pytest.mark.parametrize("name", ["scaling_curves", "scaling_parts", "judge_triangle", "judge_ranks"])
+@pytest.mark.parametrize("name", ["scaling_curves", "scaling_parts", "judge_scores", "judge_triangle", "judge_ranks"])
 def test_plots_of_scaling_and_judges(sources: dict[str, Any], name: str) -> None:
     figure = Figure()
     ax, frame = getattr(jr.plots, name)(sources[ARGUMENTS[name][0]], figure, return_data=True)

@@ -14,6 +14,7 @@ from jaxrank.cli.arguments import (
     Seed,
     check_output,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.errors import DataError, OptionError
@@ -72,6 +73,7 @@ def judges(
     level: Level = 0.95,
     seed: Seed = 0,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006  (typer reads the default and never changes it)
 ) -> None:
     """Rank the candidates of FILE from the scores of judges: posterior scores and ranks beside the plain means."""
     import warnings
@@ -83,8 +85,13 @@ def judges(
     from jaxrank.evaluation import judges as judging
     from jaxrank.evaluation.judges.priors import find_prior
     from jaxrank.evaluation.scaling.frames import dense
+    from jaxrank.results.plots.judge_simplex import judge_ranks, judge_scores, judge_triangle
 
     check_output("--output", output)
+    kinds = {"scores": judge_scores, "triangle": judge_triangle, "ranks": judge_ranks}
+    plots = check_plots(plot, kinds)
+    if not sensitivity and any(kind == "ranks" for kind, _ in plots):
+        raise OptionError("--plot ranks=... shows the ranks under every prior; it needs --sensitivity")
     find_prior(prior)
     if own_family is not None and family_column is None:
         raise OptionError(f"--own-family {own_family} needs --family-column, the column that says which scores are own")
@@ -100,6 +107,8 @@ def judges(
         raise DataError(f"{file}: column {score_column!r} holds no score")
     scale = _scale(levels, arrays["score"])
     scores = _places(arrays["score"], scale, f"{file}: column {score_column!r}")
+    if len(scale) != 3 and any(kind == "triangle" for kind, _ in plots):
+        raise OptionError(f"--plot triangle=... needs scores of three levels; these have {len(scale)}")
     worth = scale if values is None else _numbers("--values", values)
     gold = None if gold_column is None else _gold(_places(arrays["gold"], scale, f"column {gold_column!r}"), labels)
     if family_column is not None:
@@ -146,6 +155,11 @@ def judges(
     columns["r_hat"] = found.r_hat[order]
     title = f"Judges ({prior} trust), {100 * level:g} % credible intervals"
     Table(columns, title, Bars("score", "lower", "upper")).emit(output)
+    whole = labels["judge"] if len(labels["judge"]) == len(scores) else None  # own-family scores may be judges more
+    names = {"candidates": labels["candidate"], "judges": whole, "level": level}
+    draw_plots(found, [(kind, path) for kind, path in plots if kind != "ranks"], kinds, **names)
+    under = {name: others.get(name, found) for name in judging.FAMILY}
+    draw_plots(under, [(kind, path) for kind, path in plots if kind == "ranks"], kinds, **names)
 
 
 def _plain_means(counts: Any, worth: Any) -> Any:

@@ -29,7 +29,7 @@ from jaxrank.results.plots.critical_differences import critical_difference
 from jaxrank.results.plots.forest_of_pairs import forest
 from jaxrank.results.plots.hodge_parts import hodge
 from jaxrank.results.plots.items import item_curves
-from jaxrank.results.plots.judge_simplex import judge_ranks, judge_triangle
+from jaxrank.results.plots.judge_simplex import judge_ranks, judge_scores, judge_triangle
 from jaxrank.results.plots.over_time import confidence_sequence
 from jaxrank.results.plots.pass_by_k import pass_curves
 from jaxrank.results.plots.profiles_by_threshold import profiles
@@ -64,6 +64,7 @@ __all__ = [
     "hodge",
     "item_curves",
     "judge_ranks",
+    "judge_scores",
     "judge_triangle",
     "leaderboard",
     "paired_dots",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,24 +41,30 @@ def leaderboard(
     frame = view.frame if top is None else view.frame.head(top)
     names = list(frame["model"])
     ax = make_axes(ax, 5.2 + text_width(names), rows_height(len(names)))
-    rows = np.arange(len(names))
     shaded = view.near.any() and not view.near.all()
     for row in np.flatnonzero(view.near[: len(frame)] & shaded):
         ax.axhspan(row - 0.5, row + 0.5, color=PALETTE[0], alpha=0.08, linewidth=0)
-    if "lower" in frame:
-        ax.hlines(rows, frame["lower"], frame["upper"], color=PALETTE[0], alpha=0.45, linewidth=3)
-    ax.plot(frame[view.column], rows, "o", color=PALETTE[0], markersize=4)
-    name_rows(ax, names)
-    bare(ax)
-    ax.set_xlabel(view.label, fontsize=SMALL)
-    side = ax.secondary_yaxis("right")
-    side.set_yticks(rows, _ranks(frame), **{**name_style(), "fontfamily": None})
-    side.tick_params(length=0)
-    side.spines[:].set_visible(False)
+    draw_rows(ax, frame, names, view.column, view.label)
     title = f"Leaderboard by {view.spoken}" + (f", best {len(frame)}" if len(frame) < len(view.frame) else "")
     apart = f"; shaded: not separated from the first at {percent(level)}" if shaded else ""
     write_caption(ax, title, f"{view.caption}{apart}")
     return result_of(ax, frame, return_data)
+
+
+def draw_rows(ax: Any, frame: Any, names: Sequence[str], column: str, label: str) -> None:
+    """Points in the order of a frame, with intervals (lower, upper) where it has them, names at the left and ranks (or
+    rank_lower to rank_upper) at the right. **label**: of the ``column`` that is drawn."""
+    rows = np.arange(len(names))
+    if "lower" in frame:
+        ax.hlines(rows, frame["lower"], frame["upper"], color=PALETTE[0], alpha=0.45, linewidth=3)
+    ax.plot(frame[column], rows, "o", color=PALETTE[0], markersize=4)
+    name_rows(ax, names)
+    bare(ax)
+    ax.set_xlabel(label, fontsize=SMALL)
+    side = ax.secondary_yaxis("right")
+    side.set_yticks(rows, _ranks(frame), **{**name_style(), "fontfamily": None})
+    side.tick_params(length=0)
+    side.spines[:].set_visible(False)
 
 
 def _ranks(frame: Any) -> list[str]:
