@@ -86,7 +86,8 @@ def follow(rules: Sequence[Rule], own: Sequence[int], ties: str, question: Quest
             [_credits(r, line, ties, state, question, totals) for r, line in zip(rules, own, strict=True)]
         )
 
-    drawn = (jnp.arange(n), question.drawn_codes, question.drawn_scores, question.drawn_weights, question.place)
+    time, place = jnp.arange(n, dtype=jnp.int32), question.place.astype(jnp.int32)
+    drawn = (time, question.drawn_codes, question.drawn_scores, question.drawn_weights, place)
     return jnp.transpose(jax.lax.scan(step, start, drawn)[1], (2, 1, 0))
 
 
