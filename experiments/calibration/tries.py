@@ -1,13 +1,15 @@
 """How often are the intervals of Pass@k and its kin false, by default and, of two, from the posterior?
 
-    python -m experiments.calibration.tries
+    python -m experiments.calibration.tries           # results/tries.md
+    python -m experiments.calibration.tries tails     # results/tails.md: tail_pass of graded trials
 
-Writes results/tries.md: simulated models, each with rates of its own, against the expected metric of such questions.
+The tables: simulated models, each with rates of its own, against the expected metric of such questions.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -81,6 +83,11 @@ def _best(p: np.ndarray, k: int) -> np.ndarray:
     return sum((1 - bdtr(g - 1, LEVELS, p) ** k for g in range(1, LEVELS + 1)), np.zeros_like(p))
 
 
+def _tails(p: np.ndarray, k: int) -> np.ndarray:
+    """Weights `_ramp` on the thresholds of the mean grade of k trials, whose sum is binomial of LEVELS k steps."""
+    return sum((w * bdtrc(LEVELS * t - 1, LEVELS * k, p) for t, w in enumerate(_ramp(k), 1)), np.zeros_like(p))
+
+
 def _geom_expected(p: np.ndarray, n: int, k: int) -> float:
     """The Geom@k of n trials that questions of rates p are expected to show."""
     c = np.arange(n + 1)
@@ -145,5 +152,29 @@ def main() -> None:
     (RESULTS / "tries.md").write_text("\n".join([*head, *table, ""]))
 
 
+def tails() -> None:
+    """The errors of tail_pass, of grades from 0 to LEVELS and rising weights of thresholds: results/tails.md."""
+    table = [
+        "# Intervals of tail_pass",
+        "",
+        f"False in percent of {SETS:,} sets where 5 are claimed, and mean width; grades from 0 to {LEVELS}, and",
+        "weights that rise with the threshold.",
+        "",
+        "| questions x trials, rates | tail_pass |",
+        "| --- | --- |",
+    ]
+    for name in RATES:
+        for n_questions in QUESTIONS:
+            for n_trials, k in TRIES:
+                rng = np.random.default_rng([n_questions, n_trials, k, *name.encode()])
+                truth = float(_tails(rates(rng, name, (10**6,)), k).mean())
+                grades = rng.binomial(LEVELS, rates(rng, name, (SETS, n_questions, 1)), (SETS, n_questions, n_trials))
+                rewards = np.arange(LEVELS + 1) / LEVELS
+                false, width = judged(evaluation.tail_pass(grades, _ramp(k), rewards), truth)
+                table.append(f"| {n_questions} x {n_trials}, {name}, k = {k} | {false:.1f} ({width:.3f}) |")
+                print(table[-1], flush=True)
+    (RESULTS / "tails.md").write_text("\n".join([*table, ""]))
+
+
 if __name__ == "__main__":
-    main()
+    tails() if sys.argv[1:] == ["tails"] else main()

@@ -16,7 +16,10 @@ from jaxrank.evaluation.geometric import geo_spectrum_at_k, geo_spectrum_star_at
 from jaxrank.evaluation.graded import max_at_k
 from jaxrank.evaluation.metrics import avg, bayes, clustered_error
 from jaxrank.evaluation.paired_tests import mcnemar, probability_better, sign_flip, signed_rank
+from jaxrank.evaluation.profile import TailPassProfile
+from jaxrank.evaluation.profile_draws import TailPassDraws, tail_weights
 from jaxrank.evaluation.table_tests import probability_of_improvement
+from jaxrank.evaluation.tails import tail_pass, tail_pass_profile
 from jaxrank.evaluation.tries import (
     auc_at_k,
     g_pass_at_k_tau,
@@ -30,6 +33,8 @@ from jaxrank.evaluation.tries import (
 
 __all__ = [
     "Estimate",
+    "TailPassDraws",
+    "TailPassProfile",
     "auc_at_k",
     "avg",
     "bayes",
@@ -58,6 +63,9 @@ __all__ = [
     "signed_rank",
     "stopping_rule",
     "style",
+    "tail_pass",
+    "tail_pass_profile",
+    "tail_weights",
     "threshold_spectrum_at_k",
     "trials_needed",
     "unanimous_at_k",

@@ -192,6 +192,15 @@ def test_every_prefix_of_a_path_is_credited_as_the_rule_itself_does(few: bool, t
     assert compared > 1500
 
 
+def test_curves_are_the_same_with_float64_switched_on() -> None:
+    """As the command line has it."""
+    ask = lambda: simulated(5, (1, 6, 4)).curve(PATHS, n_paths=4, n_replicates=10)
+    found = ask()
+    with jax.enable_x64(True):
+        wide = ask()
+    assert np.array_equal(found.accuracy, wide.accuracy) and np.array_equal(found.lower, wide.lower)
+
+
 def test_the_weight_of_the_first_ranks_is_the_sum_of_their_weights() -> None:
     for rule in (an.RankWeighted(), an.Filtered(), an.Filtered(0.3), an.MajorityOfTheBests()):
         for n in (1, 4, 9, 30):

@@ -79,7 +79,56 @@ def of_best(e: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         yield "max_at_k ranker", ranked(R, "max_at_k", k=v["k"], w=v["w"]), v["value"]
 
 
-READ = {"geom": of_geometric, "max_at_k": of_best, **dict.fromkeys((*FAMILY, "threshold_spectrum_at_k"), of_family)}
+def of_tails(e: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    for v in e["values"]:
+        k, w = v["k"], v["w"]
+        R = np.array(e["input"]["R"])[:, : 6 if k == 3 else 4]
+        profile = ev.tail_pass_profile(R, k, w, thresholds=v["thresholds"])
+        for name in ("mean", "covariance", "question_mean", "sd"):
+            yield f"profile {name}", getattr(profile, name), v[name]
+        yield "profile of the recorded trials", profile.point, v["empirical_scorio"]
+        equal = ev.tail_weights("uniform", k)
+        utilities = {
+            "linear_uniform": profile.linear(equal),
+            "moment_1": profile.moment(1),
+            "moment_2": profile.moment(2),
+            "moment_half_scorio": profile.moment(0.5),
+            "discovery": profile.discovery(),
+            "stability": profile.stability(),
+        }
+        for name, found in utilities.items():
+            yield name, [found.mean, found.sd], v[name]
+        found = ev.tail_pass(R, equal, w, method="normal", **X64)
+        yield "tail_pass posterior", [found.mean, found.sd], v["linear_uniform"]
+        yield "tail_pass", found.point, np.mean(v["empirical_scorio"])
+        yield "tail_pass ranker", ranked(R, "tail_pass", v=equal, w=w), np.mean(v["empirical_scorio"])
+        own = ev.tail_pass(R, equal, w)
+        yield "interval holds the point", bool(own.lower <= own.point <= own.upper), True
+
+
+def of_weights(e: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    given, k = e["input"], e["input"]["k"]
+    options = {
+        "uniform": {},
+        "threshold": {"tau": given["threshold"] / k},
+        "moment": {"lam": given["lam"]},
+        "beta": {"theta": given["theta"], "kappa": given["kappa"]},
+        "maxent": {"mean": given["mean"]},
+        "payoff": {"u": given["payoff"]},
+    }
+    for kind, more in options.items():
+        yield kind, ev.tail_weights(kind, k, **more), e["values"][kind]
+    yield "discovery", ev.tail_weights("threshold", k, tau=0.0), e["values"]["discovery"]
+    yield "stability", ev.tail_weights("threshold", k, tau=1.0), e["values"]["stability"]
+
+
+READ = {
+    "tail_pass": of_tails,
+    "tail_pass_weights": of_weights,
+    "geom": of_geometric,
+    "max_at_k": of_best,
+    **dict.fromkeys((*FAMILY, "threshold_spectrum_at_k"), of_family),
+}
 TOLERANCE = {"max_at_k interval": 1e-4}  # theirs is at 1.96 deviations
 
 
@@ -95,3 +144,58 @@ def test_golden_values(kind: str) -> None:
         print(f"answers.json {kind}: {name}: largest difference {gap:.1e}")
         assert gap <= TOLERANCE.get(name, 1e-9), name
     assert largest
+
+
+def test_of_two_outcomes_the_tails_are_the_threshold_spectrum() -> None:
+    R = np.random.default_rng(0).integers(0, 2, (3, 12, 6))
+    v = [0.1, 0.2, 0.3]
+    ours, other = ev.tail_pass(R, v, **X64), ev.threshold_spectrum_at_k(R, v, **X64)
+    for name in ("point", "mean", "sd", "lower", "upper"):
+        assert getattr(ours, name) == pytest.approx(getattr(other, name), abs=1e-12), name
+    assert jr.fit(R, "tail_pass", v=v).scores == pytest.approx(jr.fit(R, "threshold_spectrum_at_k", w=v).scores)
+
+
+def test_utilities_of_draws_agree_with_the_exact_ones_and_with_each_other() -> None:
+    R = np.random.default_rng(1).integers(0, 3, (2, 5, 4))
+    profile = ev.tail_pass_profile(R, 3, [0, 0.5, 1])
+    draws = profile.sample(4000, seed=2)
+    equal = ev.tail_weights("uniform", 3)
+    pairs = {
+        "linear": (draws.linear(equal), profile.linear(equal)),
+        "moment": (draws.moment(2), profile.moment(2)),
+        "discovery": (draws.discovery(), profile.discovery()),
+        "stability": (draws.stability(), profile.stability()),
+    }
+    for name, (drawn, exact) in pairs.items():
+        assert drawn.shape == (4000, 2)
+        assert np.abs(drawn.mean(axis=0) - exact.mean).max() < 5 * exact.sd.max() / np.sqrt(4000), name
+        assert drawn.std(axis=0) == pytest.approx(exact.sd, rel=0.08), name
+    assert draws.power_mean(1) == pytest.approx(draws.linear(equal))
+    assert np.all(draws.qrs() >= draws.power_mean(1) - 1e-12)
+    assert np.all(draws.qrs(of="profile") >= draws.linear(equal) - 1e-12)
+    assert np.all(draws.rollout(2) <= draws.linear(equal) + 1e-12)
+    harmonic = draws.harmonic(0.5)
+    assert np.all((draws.stability() <= harmonic + 1e-12) & (harmonic <= draws.discovery() + 1e-12))
+    assert np.all(draws.shortfall([0, 0, 0]) == 0)
+    # The profile falls, so that most is lacking at the highest threshold, and it is the chance of full reward there.
+    assert draws.shortfall([1, 1, 1], eps=1e-9) == pytest.approx(1 - draws.stability(), abs=1e-6)
+    again = profile.at_k(5)
+    assert again.mean.shape == (2, 5) and np.all(np.diff(again.mean, axis=-1) <= 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda R: ev.tail_pass(R, [0.2] * 5), "k=5"),
+        (lambda R: ev.tail_pass(R, [0.9, 0.9]), "at most 1"),
+        (lambda R: ev.tail_pass(R, [0.5], [0, 2, 1]), "w"),
+        (lambda R: ev.tail_pass_profile(R, 300, [0, 0.5, 1]), "at most 20000"),
+        (lambda R: ev.tail_pass_profile(R, 2, [0, 0.5, 1], thresholds=[0.5, 0.2]), "rise"),
+        (lambda R: ev.tail_pass_profile(R, 2, [0, 0.5, 1]).linear([1.0]), "2 weights"),
+        (lambda R: ev.tail_weights("beta", 3), "theta and kappa"),
+        (lambda R: ev.tail_weights("payoff", 2, u=[0, 2, 1]), "u"),
+    ],
+)
+def test_what_tails_refuse(call: Any, words: str) -> None:
+    with pytest.raises(jr.JaxrankError, match=words):
+        call(np.random.default_rng(0).integers(0, 3, (2, 4, 4)))

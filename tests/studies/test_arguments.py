@@ -134,6 +134,8 @@ FUNCTIONS = {
     "geo_spectrum_at_k": (evaluation.geo_spectrum_at_k, {"R": R, "k": 2}, ("k", "lam", "w", "method")),
     "max_at_k": (evaluation.max_at_k, {"R": R, "k": 2}, ("R", "k", "w", "level", "method")),
     "threshold_spectrum_at_k": (evaluation.threshold_spectrum_at_k, {"R": R, "w": [0.5, 0.5]}, ("R", "w", "level")),
+    "tail_pass": (evaluation.tail_pass, {"R": R, "v": [0.5, 0.5]}, ("R", "v", "w", "level", "method")),
+    "tail_pass_profile": (evaluation.tail_pass_profile, {"R": R, "k": 2}, ("R", "k", "w", "thresholds")),
     "clustered_error": (evaluation.clustered_error, {"R": R}, ("R", "w")),
     "trials_needed": (evaluation.trials_needed, {"R": R, "pair": (0, 1)}, ("R", "pair", "z", "w", "R0", "most")),
     "next_trials": (evaluation.next_trials, {"R": R, "budget": 8}, ("R", "budget", "top", "w", "R0")),

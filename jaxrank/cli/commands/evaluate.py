@@ -35,6 +35,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "geom_ds_at_k": ("k",),
     "geo_spectrum_at_k": ("k",),
     "max_at_k": ("k",),
+    "tail_pass": ("v",),
 }
 """The metrics, and the options that each needs."""
 
@@ -43,6 +44,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "geom_ds_at_k": ("pass_power", "unanimous_power"),
     "geo_spectrum_at_k": ("lam", "w"),
     "max_at_k": ("w",),
+    "tail_pass": ("w",),
 }
 """Options that a metric can do without."""
 
@@ -112,7 +114,7 @@ def _arguments(method: str, options: dict[str, Any]) -> tuple[list[Any], dict[st
             raise OptionError(f"--set {name}=...: {method} {has}")
     missing = [name for name in needed if name not in options]
     if missing:
-        example = {"k": "4", "tau": "0.5", "w": "0.5,0.5"}
+        example = {"k": "4", "tau": "0.5", "w": "0.5,0.5", "v": "0.5,0.5"}
         wanted = " ".join(f"--set {name}={example[name]}" for name in missing)
         raise OptionError(f"{method} needs {' and '.join(missing)}, such as {wanted}")
     return [options[name] for name in needed], {name: options[name] for name in further if name in options}
