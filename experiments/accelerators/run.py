@@ -21,6 +21,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxrank as jr
-from experiments.accelerators.targets import AXIS, TARGETS, Target, Text, reckoned_as, shapes_of
+from experiments.accelerators.targets import AXIS, SHARE, TARGETS, Target, Text, reckoned_as, shapes_of
 from jaxrank.methods.catalogue import entries
 from jaxrank.numerics.precision import precision
 from jaxrank.resampling import engine
@@ -44,7 +45,6 @@ from jaxrank.studies.preparation import prepare
 from jaxrank.studies.replicates import near, whole_fit
 
 RESULTS = Path(__file__).parent / "results.json"
-SHARE = 0.1
 BLOCKS = 4  # of each device: the bound of the loop is traced, so that the program is that of any number
 
 
@@ -87,8 +87,9 @@ def prior_of(name: str) -> Any:
     return np.random.default_rng(1).integers(0, 2, (30, 1)) if name == "bayes_greedy" else None
 
 
-def work_of(name: str, target: Target, dtype: str) -> Any:
-    """The replicates of a bootstrap of the method; None for a method on the host."""
+def work_of(name: str, target: Target, dtype: str, held: Callable[[Any], int] | None = None) -> Any:
+    """The replicates of a bootstrap of the method, in blocks for the target (see `reckoned_as`); None for a method on
+    the host."""
     data = data_for(name)
     ranker = prepare(name, data, prior_of(name), {})
     if ranker.host:
@@ -100,7 +101,7 @@ def work_of(name: str, target: Target, dtype: str) -> Any:
         if work is None:
             ranker = near(ranker, whole_fit(data, ranker, name, "aligned", key))
             source = make_source(data, ranker, scheme, "aligned", name)
-            with reckoned_as(target):
+            with reckoned_as(target, held):
                 return Replication.make(ranker, source, key)
     with reckoned_as(target), precision(dtype):
         return tabulated_replication(data, ranker, scheme, key)
@@ -134,7 +135,8 @@ def examine(
     """What the compiler makes of one method; of a program that ``rows`` has, its figures."""
     row: dict[str, Any] = {"method": name, "target": target.name, "devices": n, "dtype": dtype}
     try:
-        work = work_of(name, target, dtype)
+        held = lambda work: lowered(work, target, 1, dtype).compile().memory_analysis().temp_size_in_bytes
+        work = work_of(name, target, dtype, held if lanes is None else None)
         if work is None:
             return {**row, "host": True, "faults": []}
         if lanes is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ import jax
 import numpy as np
 from jax.experimental import topologies
 from jax.sharding import AxisType, Mesh
+
+from jaxrank.resampling import memory
 
 _H100 = Path(__file__).with_name("h100_sxm.txt")
 AXIS = "replicates"
@@ -52,16 +54,22 @@ TARGETS = {
 the model, not measured here."""
 
 
+SHARE = 0.1  # of a device's memory, for what a block holds
+
+
 @contextlib.contextmanager
-def reckoned_as(target: Target) -> Iterator[None]:
+def reckoned_as(target: Target, held: Callable[[Any], int] | None = None) -> Iterator[None]:
     """The library takes this machine for one with the target: sizes of blocks and choices by platform are the
-    target's. Nothing may be run within, only traced."""
-    real = jax.default_backend
+    target's. Nothing may be run within, only traced. ``held``: what a block of a work holds there, in bytes; without it
+    blocks are as large as their statistics allow."""
+    real = jax.default_backend, memory.budget, memory.compiled_bytes
     jax.default_backend = lambda: target.backend
+    memory.budget = lambda: 2**62 if held is None else int(SHARE * target.memory)
+    memory.compiled_bytes = held or real[2]
     try:
         yield
     finally:
-        jax.default_backend = real
+        jax.default_backend, memory.budget, memory.compiled_bytes = real
 
 
 @dataclasses.dataclass

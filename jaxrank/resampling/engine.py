@@ -12,7 +12,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -27,10 +27,10 @@ from jaxrank.resampling import draws
 from jaxrank.resampling.checkpoint import Checkpoint
 from jaxrank.resampling.progress import progress_bar
 from jaxrank.resampling.sharing import Claims, Share, is_stopped, sweep_claims, wait_for_others
+from jaxrank.resampling.traces import traced
 from jaxrank.resampling.work import Replication, Work, kept_of
 
 _AXIS = "replicates"
-_LAPACK = ("cholesky", "eig", "eigh", "geqrf", "lu", "qr", "householder_product", "schur", "svd", "triangular_solve")
 _CHUNK_BYTES = 2**27  # results and host draws of a chunk
 _CHUNK_REPLICATES = 2**16  # so that progress and checkpoints come every few seconds
 _SHARES = 16  # chunks for each core: the last ones then leave no core idle for long
@@ -120,8 +120,8 @@ def chunk_size(work: Work, n_replicates: int, chunk: int | None = None, processe
         check_count("chunk_size", chunk)
     n_parts = len(_devices(work))
     if chunk is None:
-        most = _HOST_REPLICATES if _on_host(work) else _CHUNK_REPLICATES
-        chunk = min(max(_CHUNK_BYTES // _traced(work).lane_bytes, 1), most)
+        most = _HOST_REPLICATES if work.on_host else _CHUNK_REPLICATES
+        chunk = min(max(_CHUNK_BYTES // traced(work).host_bytes, 1), most)
         chunk = min(chunk, -(-n_replicates // (_SHARES * _workers(work) * jax.process_count() * processes)))
     unit = work.block * n_parts
     n_units = -(-chunk // unit)
@@ -323,57 +323,12 @@ def _loop(lane: Callable, block: int, capacity: int, first: Array, count: Array,
 
 def _shapes(work: Work, n: int) -> dict[str, tuple[int, ...]] | None:
     """Shapes of the arrays that `Work.reduce` makes of n replicates; None where a method on the host makes them."""
-    if _on_host(work):
+    if work.on_host:
         return None
-    lane = _traced(work).out
+    lane = traced(work).out
     one, two = (work.reduce({name: np.zeros((k, *x.shape), x.dtype) for name, x in lane.items()}) for k in (1, 2))
     by_replicate = {name: one[name].shape != two[name].shape for name in one}
     return {name: (n, *x.shape[1:]) if by_replicate[name] else x.shape for name, x in one.items()}
-
-
-def _on_host(work: Work) -> bool:
-    return isinstance(work, Replication) and work.ranker.host
-
-
-class _Traced(NamedTuple):
-    """What one trace of a lane tells: bytes on the host of a replicate, whether it calls LAPACK, and what it makes."""
-
-    lane_bytes: int
-    calls_lapack: bool
-    out: dict[str, jax.ShapeDtypeStruct]
-
-
-_TRACES: dict[Any, _Traced] = {}
-
-
-def _traced(work: Work) -> _Traced:
-    """Tracing takes as long as a thousand replicates, so that works of one structure and shape share a trace."""
-    leaves, structure = jax.tree.flatten(work)
-    shapes = tuple((x.shape, str(x.dtype)) if eqx.is_array_like(x) and hasattr(x, "shape") else x for x in leaves)
-    key = (structure, shapes, jax.config.read("jax_enable_x64"), jax.default_backend())
-    if key not in _TRACES:
-        if len(_TRACES) >= 256:
-            _TRACES.clear()
-        first = jax.tree.map(lambda x: x[0], work.payload(np.zeros(1, int)))
-        called, out = set(), {}
-        if not _on_host(work):
-            jaxpr, out = jax.make_jaxpr(work.lane, return_shape=True)(jnp.uint32(0), first)
-            called = _primitives(jaxpr.jaxpr)
-        size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves((first, out))) + 1
-        _TRACES[key] = _Traced(size, not called.isdisjoint(_LAPACK), out)
-    return _TRACES[key]
-
-
-def _primitives(jaxpr: Any) -> set[str]:
-    """Names of the primitives of a trace, those of loops, branches and calls included."""
-    names = set()
-    for equation in jaxpr.eqns:
-        names.add(equation.primitive.name)
-        for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")):
-            inner = getattr(inner, "jaxpr", inner)  # closed or not
-            if hasattr(inner, "eqns"):
-                names |= _primitives(inner)
-    return names
 
 
 def _devices(work: Work) -> list[Any]:
@@ -383,13 +338,13 @@ def _devices(work: Work) -> list[Any]:
     a time as the pool has threads wait for ever.
     """
     local = jax.local_devices()
-    alone = len(local) > 1 and jax.default_backend() == "cpu" and _traced(work).calls_lapack
+    alone = len(local) > 1 and jax.default_backend() == "cpu" and traced(work).calls_lapack
     return local[:1] if alone else local
 
 
 def _workers(work: Work) -> int:
     """Chunks in flight: on one CPU device, one for each core, since a block keeps one core busy (see `_devices`)."""
-    if _on_host(work) or jax.default_backend() != "cpu" or len(jax.local_devices()) > 1 or _traced(work).calls_lapack:
+    if work.on_host or jax.default_backend() != "cpu" or len(jax.local_devices()) > 1 or traced(work).calls_lapack:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

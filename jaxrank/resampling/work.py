@@ -17,6 +17,7 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.blocks import lanes_at_once, on_cpu, power_of_two
 from jaxrank.resampling import draws
+from jaxrank.resampling.memory import within_memory
 from jaxrank.resampling.sources import Source
 
 _CACHE_BYTES = 2**19  # a block on a CPU: within the cache of one core
@@ -28,6 +29,11 @@ class Work(eqx.Module):
     """A pure function of a replicate's number, mapped over blocks of ``block`` replicates."""
 
     block: eqx.AbstractVar[int]
+
+    @property
+    def on_host(self) -> bool:
+        """Whether nothing of it runs on a device."""
+        return False
 
     @abc.abstractmethod
     def lane(self, replicate: Any, payload: Any) -> dict[str, Any]:
@@ -50,6 +56,10 @@ class Replication(Work):
     key: Array
     block: int = eqx.field(static=True)
 
+    @property
+    def on_host(self) -> bool:
+        return self.ranker.host
+
     def lane(self, replicate: Any, payload: Any) -> dict[str, Any]:
         key = draws.replicate_key(self.key, replicate)
         stat, members = self.source(key, replicate, payload)
@@ -64,7 +74,8 @@ class Replication(Work):
 
     @classmethod
     def make(cls, ranker: Ranker, source: Source, key: Array, block: int | None = None) -> Replication:
-        """``block``: replicates in a block; by default as many as the cache holds (on a GPU: as keep it busy)."""
+        """``block``: replicates in a block; by default as many as the cache holds (on a GPU: as keep it busy), if the
+        memory holds them."""
         if block is None:
             probe = cls(ranker=ranker, source=source, key=key, block=1)
             payload = jax.tree.map(lambda x: x[0], probe.payload(np.zeros(1, int)))
@@ -72,6 +83,7 @@ class Replication(Work):
             low = getattr(ranker, "fewest_lanes", _LOWEST)
             size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat))
             block = block_size(max(size, source.lane_bytes), low)
+            return within_memory(cls(ranker=ranker, source=source, key=key, block=block))
         return cls(ranker=ranker, source=source, key=key, block=block)
 
 

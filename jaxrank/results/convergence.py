@@ -24,6 +24,7 @@ from jaxrank.models.options import check_choice, check_count
 from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.ranks import rank_scores, tau_with
 from jaxrank.resampling import draws
+from jaxrank.resampling.memory import within_memory
 from jaxrank.resampling.prefixes import Prefixes
 from jaxrank.resampling.work import Work, block_size
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
@@ -65,7 +66,7 @@ class PrefixWork(Work):
     def make(cls, prefixes: Prefixes, key: Array, reference: np.ndarray, with_tau: bool) -> PrefixWork:
         block = block_size(prefixes.lane_bytes, low=8, high=64)
         ranks = put(reference, jnp.float32)
-        return cls(prefixes=prefixes, key=key, reference=ranks, with_tau=with_tau, block=block)
+        return within_memory(cls(prefixes=prefixes, key=key, reference=ranks, with_tau=with_tau, block=block))
 
 
 @dataclass(frozen=True, eq=False)

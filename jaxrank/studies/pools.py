@@ -25,6 +25,7 @@ from jaxrank.numerics.precision import precision
 from jaxrank.resampling.checkpoint import Checkpoint, folder_of
 from jaxrank.resampling.configuration import check_running, open_checkpoint
 from jaxrank.resampling.engine import contribute, gather_hosts, replicate
+from jaxrank.resampling.memory import within_memory
 from jaxrank.resampling.schemes import Models, Subsample
 from jaxrank.resampling.sharing import Share
 from jaxrank.resampling.sources import make_stream
@@ -122,7 +123,7 @@ def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: A
     gold = np.asarray(whole_fit(data, make(target), target, pairing, key).scores)
     single = _single(data, ranker, name, pairing)
     lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(single)) * size // len(data.models)
-    return PoolWork(
+    work = PoolWork(
         ranker=ranker,
         single=single,
         whole=read_statistic(ranker, data, pairing),
@@ -131,6 +132,7 @@ def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: A
         size=size,
         block=block_size(lane, low=2, high=64),
     )
+    return within_memory(work)
 
 
 def _single(data: Data, ranker: Ranker, name: str, pairing: str) -> Any:

@@ -47,6 +47,13 @@ def test_no_replicate_loses_digits_or_calls_back(name: str) -> None:
     assert work.block & (work.block - 1) == 0
 
 
+def test_blocks_for_a_device_follow_what_their_program_holds() -> None:
+    """4,096 replicates of Kemeny's rule would hold 17 GB there."""
+    of = lambda held: work_of("kemeny_young_small", TARGETS["h100"], "float32", held).block
+    assert of(None) >= 4096
+    assert of(lambda work: work.block * 4_500_000) == 1024
+
+
 def test_texts_of_compilers_are_read() -> None:
     text = """
   %f.1 = f32[4]{0} fusion(%a), kind=kLoop

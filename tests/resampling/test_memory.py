@@ -6,16 +6,19 @@ import subprocess
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array
 
 import jaxrank as jr
 from jaxrank.data.statistics import Counts, Events, Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.methods.catalogue import make
-from jaxrank.resampling import as_scheme, sources
+from jaxrank.resampling import as_scheme, memory, replicate, sources
 from jaxrank.resampling.tabulated import cell_row, cell_table
-from jaxrank.resampling.work import block_size
+from jaxrank.resampling.traces import _live_bytes, traced
+from jaxrank.resampling.work import Replication, block_size
 from tests.problems import graded
 
 START = """
@@ -122,3 +125,48 @@ def test_a_block_is_sized_by_what_its_replicates_hold() -> None:
     assert cells.lane_bytes >= data.outcomes.size
     assert pairs.lane_bytes < 60 * 60 * 400 * 4  # model by model
     assert block_size(2**30) == 1 and block_size(2**20) == 16 and block_size(2**10) == 256
+
+
+def kemeny(block: int = 16) -> Replication:
+    """Replicates of a method that holds 2^L L numbers, of statistics of L^2."""
+    data, ranker = jr.Responses(graded(3, (8, 5, 4))), make("kemeny_young_small")
+    source = sources.make_source(data, ranker, as_scheme("trials"), "aligned", "x")
+    return Replication(ranker=ranker, source=source, key=jax.random.key(0), block=block)
+
+
+def test_a_block_holds_no_more_than_the_device_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what the compiler says that the program holds, however small the statistics are."""
+    with jax.enable_x64(True):
+        whole = kemeny()
+        assert memory.within_memory(whole).block == 16
+        held = memory.compiled_bytes(whole)
+        assert held > 16 * 2**8 * 8 * 8 > whole.source.lane_bytes
+        monkeypatch.setattr(memory, "_CPU_BYTES", held // 3)
+        small = memory.within_memory(whole)
+        assert small.block == 4 and memory.compiled_bytes(small) <= held // 3
+        monkeypatch.setattr(memory, "_CPU_BYTES", 1)
+        assert memory.within_memory(whole).block == 1  # less than one replicate cannot be
+        monkeypatch.setattr(memory, "_CPU_BYTES", held // 3)
+        made = Replication.make(whole.ranker, whole.source, whole.key)
+        assert made.block < whole.block
+        pieces = [np.concatenate([c["scores"] for c in replicate(w, 40)]) for w in (whole, made)]
+    np.testing.assert_array_equal(*pieces)
+
+
+def test_nothing_is_compiled_where_a_trace_says_that_a_block_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "compiled_bytes", lambda work: pytest.fail("compiled"))
+    jr.bootstrap(graded(), "bradley_terry_map", n_replicates=16)
+    live = traced(kemeny()).live_bytes
+    assert 2**8 * 8 * 4 < live < 100 * 2**8 * 8 * 4
+
+
+def test_arrays_of_a_replicate_are_counted_as_long_as_they_live() -> None:
+    def lane(x: Array) -> Array:
+        shared = jnp.arange(1000.0) * 2  # one for all lanes
+        first = shared + x
+        second = jnp.sum(first)  # the last that reads it
+        loop = jax.lax.fori_loop(0, 3, lambda i, s: s + jnp.sum(s * jnp.ones(500)), second)
+        return loop + jnp.sum(x * jnp.ones(800))
+
+    jaxpr = jax.make_jaxpr(lane)(jnp.float32(0)).jaxpr
+    assert 4000 <= _live_bytes(jaxpr, set(jaxpr.invars)) < 4100
