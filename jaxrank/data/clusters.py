@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,19 +44,37 @@ def clustering(data: Data, column: str) -> Clustering:
     `OptionError` for a column that there is not, with those that there are, and for a single cluster, which says
     nothing about others.
     """
-    import pandas as pd
-
     known = _columns(data)
     if not isinstance(column, str) or column not in known:
         have = f"there are {', '.join(map(repr, known))}" if known else "there are none"
         raise OptionError(f"clusters of {one_line(column)}: the {_unit(data)} have no such column; {have}")
-    index, names = pd.factorize(known[column])
+    index, size, alone = _coded(known[column])
+    if size < 2:
+        raise OptionError(f"clusters of {one_line(column)}: there is one cluster, which says nothing about others")
+    return Clustering(column, index, size, alone)
+
+
+_CODED: dict[int, tuple[Any, tuple[np.ndarray, int, int]]] = {}
+"""What `_coded` made of columns that are still in use, by their id."""
+
+
+def _coded(values: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """The cluster of each entry, int32, how many clusters there are, and how many entries have no value. Of millions of
+    names that takes a while, and data, fits and parts of them share columns, which nobody writes to."""
+    import pandas as pd
+
+    key = id(values)
+    if key in _CODED and _CODED[key][0]() is values:
+        return _CODED[key][1]
+    index, names = pd.factorize(values)
     index, absent = index.astype(np.int32), index < 0
     alone = int(absent.sum())
     index[absent] = len(names) + np.arange(alone)
-    if len(names) + alone < 2:
-        raise OptionError(f"clusters of {one_line(column)}: there is one cluster, which says nothing about others")
-    return Clustering(column, index, len(names) + alone, alone)
+    index.setflags(write=False)
+    made = index, len(names) + alone, alone
+    if not values.flags.writeable:
+        _CODED[key] = weakref.ref(values, lambda _: _CODED.pop(key, None)), made
+    return made
 
 
 def _unit(data: Data) -> str:

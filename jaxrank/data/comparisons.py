@@ -204,6 +204,11 @@ class Comparisons(Counted):
         columns = {name: values[kept] for name, values in self.columns.items()}
         return self._made(*fields, names, (*self.notes, *said), columns)
 
+    def reweighted(self, factor: np.ndarray) -> Comparisons:
+        """The same battles, the weight of each times a factor (E,), 0 or more: a mask leaves battles out."""
+        fields = self.a, self.b, self.outcome, self.count, self.models, self.notes
+        return self._made(*fields, {**self.columns, WEIGHT: self.weight * factor})
+
     def _joined(self, other: Comparisons) -> Comparisons:
         models, place = union(self.models, other.models)
         names = dict.fromkeys([*self.columns, *other.columns])
@@ -236,18 +241,17 @@ class Comparisons(Counted):
     @property
     def wins(self) -> np.ndarray:
         """float64 (L, L): ``wins[i, j]`` = times i beat j, weighted."""
-        out, total = np.zeros((len(self.models),) * 2), self.count * self.weight
-        for code, (x, y) in ((A_WINS, (self.a, self.b)), (B_WINS, (self.b, self.a))):
-            rows = self.outcome == code
-            np.add.at(out, (x[rows], y[rows]), total[rows])
-        return out
+        won, n = self.outcome == A_WINS, len(self.models)
+        pair = np.where(won, self.a, self.b).astype(np.int64) * n + np.where(won, self.b, self.a)
+        total = np.where(self.outcome == TIE, 0, self.count * self.weight)
+        return np.bincount(pair, total, n * n).reshape(n, n)
 
     @property
     def ties(self) -> np.ndarray:
         """float64 (L, L), symmetric: times i and j tied, weighted."""
-        out, total = np.zeros((len(self.models),) * 2), self.count * self.weight
-        rows = self.outcome == TIE
-        np.add.at(out, (self.a[rows], self.b[rows]), total[rows])
+        tied, n = self.outcome == TIE, len(self.models)
+        pair = self.a[tied].astype(np.int64) * n + self.b[tied]
+        out = np.bincount(pair, (self.count * self.weight)[tied], n * n).reshape(n, n)
         return out + out.T
 
     def __repr__(self) -> str:

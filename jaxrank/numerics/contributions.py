@@ -18,6 +18,7 @@ _WORK = 2e10  # multiplications in all draws of all pairs, before draws are save
 _SAME = 1e-5  # contributions that differ by less, relative to the larger error, differ by rounding alone
 _LEAST_LEFT = 0.01  # of the information, without the cluster that holds the most
 _FEW_CLUSTERS = 10  # so many equal differences of two equal models come up in one of 2^9 data sets
+_NEARLY = 0.7
 _FLOOR = 0.25  # of a pair's variance: a draw that lost all that tells two models apart is no proof of anything
 
 
@@ -74,11 +75,10 @@ class Contributions:
     def spread(self) -> np.ndarray:
         """Standard error of each difference of two scores, (L, L). Exactly 0 where the contributions are the same, up
         to rounding."""
-        out, errors = np.zeros((self.values.shape[1],) * 2), self.errors
-        for i in range(len(out)):
-            error = np.sqrt(((self.values[:, i, None] - self.values) ** 2).sum(axis=0))
-            out[i] = np.where(error <= _SAME * np.fmax(errors[i], errors), 0, error)
-        return out
+        variance, errors = self.covariance, self.errors
+        own = np.diag(variance)
+        error = np.sqrt(np.maximum(own[:, None] + own - variance - variance.T, 0))
+        return np.where(error <= _SAME * np.fmax(errors[:, None], errors), 0, error)
 
     def told(self, gap: np.ndarray) -> np.ndarray:
         """Standard errors (L, L) of the differences ``gap``; NaN where fewer than ten clusters all tell two models
@@ -114,6 +114,8 @@ class Contributions:
         n_clusters, n_models = values.shape
         if n_clusters < 2 or n_models < 2:
             return self.student(level)
+        if n_clusters * n_models * (n_models - 1) * _LEAST_DRAWS > _WORK:
+            return _reach_of_many(values, spread, level, self.shares)
 
         def studentised() -> Iterator[np.ndarray]:
             for i in range(n_models - 1):
@@ -151,6 +153,38 @@ def reach_of(
             ratio = np.abs(moved) / np.sqrt(np.maximum(variance, _FLOOR))
             largest = np.maximum(largest, ratio.max(axis=1))
     shrink = np.sqrt((n_clusters - 1) / n_clusters)  # the draws are of the sample, whose variance is that smaller
+    single = float(student(np.asarray(n_clusters - 1), level))
+    return max(shrink * float(np.quantile(largest, level, method="higher")), single)
+
+
+def _reach_of_many(values: np.ndarray, spread: np.ndarray, level: float, shares: np.ndarray | None) -> float:
+    """`reach_of` for so many clusters (G, L) that working out the error of every pair in every draw takes minutes: in
+    each draw that is done for pairs whose difference, over the error of the data, is at least ``_NEARLY`` of the
+    largest. Others would need a draw that lost more than half of their variance."""
+    n_clusters, n_models = values.shape
+    weights = _draws(n_clusters, _LEAST_DRAWS)
+    uneven = _Uneven(np.full(n_clusters, 0.0) if shares is None else shares, weights)
+    first, second = np.triu_indices(n_models, 1)
+    told = spread[first, second] > 0
+    first, second = first[told], second[told]
+    error = spread[first, second]
+    by_model = values.astype(np.float32)
+    moving, crossing = (w @ by_model for w in (uneven.moving if shares is not None else weights, uneven.crossing))
+    ratio = np.abs(moving[:, first] - moving[:, second]) / error
+    tried = ratio >= _NEARLY * ratio.max(axis=1, keepdims=True)
+    largest, columns = np.zeros(len(weights)), by_model.T.copy()
+    for k in np.flatnonzero(tried.any(axis=0)):
+        i, j, some = first[k], second[k], tried[:, k]
+        square = weights[some] @ ((columns[i] - columns[j]) / np.float32(error[k])) ** 2
+        moved = (moving[some, i] - moving[some, j]) / error[k]
+        if shares is None:
+            variance = square - moved**2 / n_clusters
+        else:
+            gap = moved * uneven.scale[some, 0]
+            cross = (crossing[some, i] - crossing[some, j]) / error[k]
+            variance = square - 2 * gap * cross + gap**2 * uneven.own[some, 0]
+        largest[some] = np.maximum(largest[some], np.abs(moved) / np.sqrt(np.maximum(variance, _FLOOR)))
+    shrink = np.sqrt((n_clusters - 1) / n_clusters)
     single = float(student(np.asarray(n_clusters - 1), level))
     return max(shrink * float(np.quantile(largest, level, method="higher")), single)
 

@@ -65,12 +65,24 @@ def of_clusters(ranker: Ranker, stat: Any, fit: Fit, data: Data, column: str) ->
     if data.questions:
         single = of_questions(ranker, stat, fit, data)
         return None if single is None else single.grouped(clustering(data, column).index)
+    return of_deviations(deviations(ranker, stat, fit, data, column), len(data.models))
+
+
+def deviations(
+    ranker: Ranker, stat: Any, fit: Fit, data: Data, column: str
+) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """`battle_deviations` of the clusters that a column makes of battles; None as in `of_questions`."""
     if not has_contributions(ranker, data, column) or not np.isfinite(np.asarray(fit.scores)).all():
         return None
     assert isinstance(ranker, PairedModel)
-    moved, shares = battle_deviations(ranker, stat, fit, data, clustering(data, column))
-    moved = moved[:, : len(data.models)]
-    return contributions(moved, shares=shares) if np.isfinite(moved).all() else None
+    return battle_deviations(ranker, stat, fit, data, clustering(data, column))
+
+
+def of_deviations(found: tuple[np.ndarray, np.ndarray | None] | None, n_models: int) -> Contributions | None:
+    """Contributions to the scores from `deviations`; None where there are none, or where some are not finite."""
+    if found is None or not np.isfinite(found[0][:, :n_models]).all():
+        return None
+    return contributions(found[0][:, :n_models], shares=found[1])
 
 
 @eqx.filter_jit

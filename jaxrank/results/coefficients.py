@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxrank.data.clusters import clustering
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.pairs.battles import WithCovariates, inverse_information
-from jaxrank.models.pairs.clusters import battle_deviations
 from jaxrank.numerics.contributions import contributions
 from jaxrank.numerics.interval import check_level, normal_quantile
 from jaxrank.results.bars import Bars
@@ -107,8 +105,8 @@ def coefficients(result: Result, *, level: float = 0.95) -> Coefficients:
             variance = np.diag(np.asarray(inverse_information(ranker, result.stat, result.fit)))
             errors, quantile, kind = np.sqrt(variance)[n : n + len(beta)], normal_quantile(level), "normal"
         else:
-            clusters = clustering(result.data, result.cluster)
-            moved, shares = battle_deviations(ranker, result.stat, result.fit, result.data, clusters)
+            assert result.deviations is not None
+            moved, shares = result.deviations
             by_cluster = contributions(moved[:, n : n + len(beta)], shares=shares)
             errors, quantile = by_cluster.errors, by_cluster.student(level)
             kind = f"{STUDENT} (clusters drawn again)"

@@ -14,7 +14,7 @@ from jaxrank.errors import JaxrankWarning, UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.contributions import Contributions
-from jaxrank.resampling.contributions import has_contributions, of_clusters, of_questions
+from jaxrank.resampling.contributions import deviations, has_contributions, of_clusters, of_deviations, of_questions
 
 FEW_QUESTIONS = 10
 
@@ -43,8 +43,18 @@ class ErrorsByUnit:
 
     def by_cluster(self, column: str) -> Contributions | None:
         """`contributions` of the clusters that a column makes of questions, or of battles."""
+        if column == self.cluster and not self.data.questions:
+            return of_deviations(self.deviations, len(self.data.models))
         with self.precision():
             return of_clusters(self.ranker, self.stat, self.fit, self.data, column)
+
+    @cached_property
+    def deviations(self) -> tuple[np.ndarray, np.ndarray | None] | None:
+        """How far each cluster of battles moves strengths and coefficients, of a result that is `clustered`: several
+        statements about it ask for the same. See `jaxrank.models.pairs.clusters.battle_deviations`."""
+        assert self.cluster is not None
+        with self.precision():
+            return deviations(self.ranker, self.stat, self.fit, self.data, self.cluster)
 
     def clustered(self, column: str) -> Self:
         """The same ranking with errors by clusters: what is said of uncertainty then holds where results of one cluster

@@ -48,21 +48,35 @@ def battle_deviations(
     params = battle_params(ranker, fit)
     n, behind = len(data.models), len(data.models) + len(x)
     theta, slopes = (np.asarray(p, np.float64) for p in (params[:n], params[n:behind]))
-    eta = jnp.asarray(theta[data.a] - theta[data.b] + slopes @ x, params.dtype)
     weight = data.count * data.weight
     outcome, n_outcomes = outcomes(data, graded(ranker))
-    counts = [jnp.asarray(np.where(outcome == k, weight, 0), params.dtype) for k in range(n_outcomes)]
-    found = _pulls(ranker, stat, eta, params[behind:], *counts)
-    by_eta, by_extra, bent, decided, seen = (np.asarray(v, np.float64) for v in found)
+    pair = data.a * np.int64(n) + data.b
+    gap = (theta[:, None] - theta).ravel()
+    dtype = params.dtype
+    if len(x):
+        eta, counts = gap[pair] + slopes @ x, [np.where(outcome == k, weight, 0) for k in range(n_outcomes)]
+        found = _pulls(ranker, stat, jnp.asarray(eta, dtype), params[behind:], *(jnp.asarray(c, dtype) for c in counts))
+        by_eta, by_extra, bent, decided, seen = (np.asarray(v, np.float64) for v in found)
+    else:  # battles differ by their pair and outcome alone
+        came = np.bincount(outcome, weight, n_outcomes) > 0
+        one = np.repeat(np.diag(came), n * n, axis=1)
+        eta = jnp.asarray(np.tile(gap, n_outcomes), dtype)
+        found = _pulls(ranker, stat, eta, params[behind:], *jnp.asarray(one, dtype))
+        kind = outcome * np.int64(n * n) + pair
+        by_eta, by_extra, bent, decided, seen = (np.asarray(v, np.float64)[..., kind] * weight for v in found)
     size, index = clusters.size, clusters.index
-    ends = [np.bincount(index * np.int64(n) + end, by_eta, size * n) for end in (data.a, data.b)]
-    others = [np.bincount(index, v, size) for v in (*(by_eta * x), *by_extra)]
-    gradients = np.column_stack([(ends[0] - ends[1]).reshape(size, n), *others])
-    spread = _spread(inverse, data, x)
+    cell = index * np.int64(n)
+    gradients = np.empty((size, behind + len(by_extra)))
+    gradients[:, :n] = np.bincount(cell + data.a, by_eta, size * n).reshape(size, n)
+    gradients[:, :n] -= np.bincount(cell + data.b, by_eta, size * n).reshape(size, n)
+    for k, v in enumerate((*(by_eta * row for row in x), *by_extra)):
+        gradients[:, n + k] = np.bincount(index, v, size)
+    spread = _spread(inverse, n, pair, x)
     held, of_decided = (np.bincount(index, -bend * spread, size) for bend in (bent, decided))
     read = np.bincount(index, seen, size) > 0
-    gradients = gradients[read]
-    moved = np.matmul(gradients - gradients.mean(axis=0), inverse)
+    gradients = gradients if read.all() else gradients[read]
+    gradients -= gradients.mean(axis=0)
+    moved = np.matmul(gradients, inverse)
     return moved, held_share(ranker, held[read], of_decided[read])
 
 
@@ -82,15 +96,17 @@ def _covariates(ranker: PairedModel, data: Comparisons) -> np.ndarray:
     return x / scale[:, None]
 
 
-def _spread(inverse: np.ndarray, data: Comparisons, x: np.ndarray) -> np.ndarray:
-    """Variance of each battle's eta over the number of strengths and coefficients that are free, (E,)."""
-    n, c, a, b = len(data.models), len(x), data.a, data.b
-    strengths = np.diag(inverse)[a] + np.diag(inverse)[b] - 2 * inverse[a, b]
-    if not c:
-        return strengths / (n - 1)
-    mixed, own = inverse[:n, n : n + c], inverse[n : n + c, n : n + c]
-    crossed = ((mixed[a] - mixed[b]) * x.T).sum(axis=1)
-    return (strengths + 2 * crossed + ((x.T @ own) * x.T).sum(axis=1)) / (n - 1 + c)
+def _spread(inverse: np.ndarray, n: int, pair: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Variance of each battle's eta over the number of strengths and coefficients that are free, (E,). ``pair``: (E,)
+    a * n + b.  ``x``: (C, E)."""
+    c, own = len(x), np.diag(inverse)[:n]
+    by_pair = (own[:, None] + own - 2 * inverse[:n, :n]).ravel()
+    spread = by_pair[pair]
+    mixed, square = inverse[:n, n : n + c], inverse[n : n + c, n : n + c]
+    for k, row in enumerate(x):
+        crossed = (mixed[:, None, k] - mixed[:, k]).ravel()[pair]
+        spread += row * (2 * crossed + square[k] @ x)
+    return spread / (n - 1 + c)
 
 
 @eqx.filter_jit

@@ -87,6 +87,8 @@ def cycles(votes: Votes) -> Finding | None:
     """What no order explains of the differences between pairs [jiang2011], against what that is under the fitted model,
     battles as much alike as those of one voter are. Tested by its size, not by its share of all differences, which says
     little where models are nearly equal."""
+    from scipy.sparse import csr_matrix  # slow to import
+
     data, scores = votes.data, votes.whole.scores
     wins, ties = data.wins, data.ties
     first, second = np.nonzero(np.triu(wins + wins.T + ties > 0, 1))
@@ -94,24 +96,27 @@ def cycles(votes: Votes) -> Finding | None:
     decided = (wins + wins.T)[first, second]
     if len(first) < n:
         return None  # a tree: every order explains it
-    chance = 1 / (1 + np.exp(scores[second] - scores[first]))
-    ends = np.zeros((len(first), n))
-    ends[np.arange(len(first)), first], ends[np.arange(len(first)), second] = 1, -1
-    inverse = np.linalg.pinv(ends.T @ (total[:, None] * ends), hermitian=True)
+    chance, rows = 1 / (1 + np.exp(scores[second] - scores[first])), np.arange(len(first))
+    one = np.ones(len(first))
+    ends = csr_matrix((np.r_[one, -one], (np.r_[rows, rows], np.r_[first, second])), (len(first), n))
+    inverse = np.linalg.pinv((ends.T @ (ends.multiply(total[:, None]))).toarray(), hermitian=True)
 
     def flows(net: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared lengths: of all differences, and of what is left of them."""
-        pull, every = net @ ends, (net**2 / total).sum(axis=-1)
+        pull, every = (ends.T @ net.T).T, (net**2 / total).sum(axis=-1)
         return every, every - ((pull @ inverse) * pull).sum(axis=-1)
 
-    every, seen = flows(2 * wins[first, second] - decided)
+    every, seen = (float(v) for v in flows(2 * wins[first, second] - decided))
     rng = np.random.default_rng(0)
     mean, alike = decided * chance, np.sqrt(votes.design_effect)
-    drawn = mean + alike * (rng.binomial(np.rint(decided).astype(int), chance, (_DRAWS, len(first))) - mean)
-    total_usual, usual = flows(2 * drawn - decided)
-    p_value = (1 + (usual >= seen).sum()) / (1 + _DRAWS)
-    if p_value > P:
-        return None
+    totals, left = [], []
+    for size in (_DRAWS // 20, _DRAWS - _DRAWS // 20):
+        drawn = mean + alike * (rng.binomial(np.rint(decided).astype(int), chance, (size, len(first))) - mean)
+        total_usual, usual = flows(2 * drawn - decided)
+        totals, left = [*totals, total_usual], [*left, usual]
+        if 1 + sum((part >= seen).sum() for part in left) > P * (1 + _DRAWS):
+            return None  # whatever further draws would say
+    total_usual, usual = np.concatenate(totals), np.concatenate(left)
     return Finding(
         "cycles",
         CAUTION,
@@ -153,7 +158,8 @@ def _codes(data: Comparisons, column: str) -> np.ndarray:
     """The values of a column as their places in order, int (E,); -1 where absent."""
     import pandas as pd
 
-    values = data.columns[column]
-    if values.dtype.kind != "f":
-        values = np.array([None if v is None else str(v) for v in values], object)
-    return np.asarray(pd.factorize(values, sort=True)[0])
+    index, names = pd.factorize(data.columns[column])
+    order = np.argsort(names if names.dtype.kind == "f" else np.array([str(v) for v in names], object))
+    place = np.empty(len(names) + 1, int)
+    place[order], place[-1] = np.arange(len(names)), -1
+    return place[index]

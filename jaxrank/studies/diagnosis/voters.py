@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from jaxrank.data.clusters import clustering
 from jaxrank.data.comparisons import A_WINS, TIE
-from jaxrank.models.pairs.clusters import battle_deviations
 from jaxrank.results.fit import Result
 from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, Finding, few
 from jaxrank.studies.diagnosis.votes import PROMPT, TIME, VOTER, Votes, moved
@@ -60,11 +57,11 @@ def one_voter(votes: Votes) -> Finding | None:
     if votes.voters is None:
         return None
     whole, index = votes.whole, clustering(votes.data, VOTER)
-    ranker: Any = whole.ranker
-    with whole.precision():
-        change, shares = battle_deviations(ranker, whole.stat, whole.fit, votes.data, index)
+    if whole.deviations is None:
+        return None
+    change, shares = whole.deviations
     n = len(whole.models)
-    if len(change) < index.size:
+    if shares is None or len(change) < index.size:
         return None  # voters without a battle that is read: places no longer say who
     scores = whole.scores - change[:, :n] / (1 - np.minimum(shares, 0.99))[:, None]
     order = np.argsort(np.argsort(-scores, axis=1), axis=1) + 1

@@ -55,10 +55,7 @@ class Votes:
     def fit(self, inside: np.ndarray | None = None, **options: Any) -> Result:
         """A fit of the battles ``inside`` a mask, errors by voter: of the same shape for all masks, which saves
         compilations."""
-        data = self.data
-        if inside is not None:
-            weighted = {**data.columns, "weight": data.weight * inside}
-            data = Comparisons(data.a, data.b, _WON[data.outcome], data.count, data.models, columns=weighted)
+        data = self.data if inside is None else self.data.reweighted(inside)
         found = fit(data, "bradley_terry", prior=_WIDE, dtype="float64", **options)
         return found if self.voters is None else found.clustered(self.voters)
 
@@ -74,11 +71,11 @@ class Votes:
         return max(1.0, self.effect_of(self.voters)) if self.voters else 1.0
 
     def effect_of(self, column: str) -> float:
-        clustered = np.trace(self.whole.covariance("sandwich", cluster=column))
-        return float(clustered / np.trace(self.whole.covariance("information")))
-
-
-_WON = np.array([1.0, 0.0, 0.5])
+        clustered = self.whole if column == self.whole.cluster else self.whole.clustered(column)
+        found = clustered.contributions
+        if found is None:
+            return float("nan")
+        return float(np.trace(found.sandwich) / np.trace(self.whole.covariance("information")))
 
 
 def looked_at(votes: Votes, checks: tuple[Callable[[Votes], Finding | None], ...]) -> list[Finding | None]:
