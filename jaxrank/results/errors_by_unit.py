@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from jaxrank.data.clusters import clustering
 from jaxrank.data.kind import Data
 from jaxrank.errors import JaxrankWarning, UnsupportedDataError
