@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jaxrank.models.fit import Fit
     from jaxrank.numerics import solvers
     from jaxrank.numerics.interval import Interval
+    from jaxrank.numerics.orders import compare_rankings, n_rankings, ranking_number, ranking_of
     from jaxrank.numerics.ranks import kendall_tau, rank_scores, spearman, top_k_overlap, weighted_tau
     from jaxrank.numerics.separation import Superiority
     from jaxrank.numerics.status import Status
@@ -108,6 +109,7 @@ __all__ = [
     "compare",
     "compare_all",
     "compare_factors",
+    "compare_rankings",
     "concat",
     "convergence",
     "cost_frontier",
@@ -128,11 +130,14 @@ __all__ = [
     "load_posterior",
     "methods",
     "model_pools",
+    "n_rankings",
     "numpyro_model",
     "plots",
     "posterior",
     "priors",
     "rank_scores",
+    "ranking_number",
+    "ranking_of",
     "ratings",
     "ratings_over_time",
     "read",
@@ -178,6 +183,7 @@ _PLACES = {
     "jaxrank.methods.catalogue": "catalogue entries",
     "jaxrank.models.fit": "Fit",
     "jaxrank.numerics.interval": "Interval",
+    "jaxrank.numerics.orders": "compare_rankings n_rankings ranking_number ranking_of",
     "jaxrank.numerics.ranks": "kendall_tau rank_scores spearman top_k_overlap weighted_tau",
     "jaxrank.numerics.separation": "Superiority",
     "jaxrank.numerics.status": "Status",

@@ -5,7 +5,8 @@
     mine = rubrics.Schema("mine", ("wrong", "correct"), lambda p: (p.wrong, p.correct), weights=(0, 0, 1))
     rubrics.evaluate(signals, mine)
 
-Category 0 is invalid. Sources: hariri2026ranking, table 20 (eight weighted schemes); hariri2026dont, table 5 (twelve).
+Category 0 is invalid. Sources: hariri2026ranking, table 20 (eight weighted schemes); hariri2026dont, table 5 (twelve);
+scorio2026 (five with thresholds at the medians, whose category 0 is the one of least weight).
 """
 
 from __future__ import annotations
@@ -119,15 +120,23 @@ def evaluate(
     return bayes(schema.categories(signals, pooled, A_low), w=w, level=level, **options)
 
 
+def evaluate_all(
+    signals: Signals, schemas: Sequence[str | Schema] | None = None, **options: Any
+) -> dict[str, Estimate]:
+    """`evaluate` by several schemas, by their names; by default by those of `BY_MEDIANS`."""
+    several = [find(schema) for schema in (BY_MEDIANS if schemas is None else schemas)]
+    return {schema.name: evaluate(signals, schema, **options) for schema in several}
+
+
 def find(schema: str | Schema) -> Schema:
     if isinstance(schema, Schema):
         return schema
-    for table in (SCHEMES, SCHEMATA):
+    tables = (SCHEMES, SCHEMATA, BY_MEDIANS)
+    for table in tables:
         if schema in table:
             return table[schema]
-    raise OptionError(
-        f"unknown schema {schema!r}; there are {', '.join([*SCHEMES, *(n for n in SCHEMATA if n not in SCHEMES)])}"
-    )
+    names = dict.fromkeys(name for table in tables for name in table)
+    raise OptionError(f"unknown schema {schema!r}; there are {', '.join(names)}")
 
 
 def _cross(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -213,6 +222,31 @@ def _concise(p: Predicates) -> list[np.ndarray]:
     return [p.wrong, p.correct & long, p.correct & medium, brief & ~p.high_conf, brief & p.high_conf]
 
 
+def _confident_and_correct(p: Predicates) -> list[np.ndarray]:
+    high = p.high("completion_avg_logprob")
+    return [p.wrong & ~high, p.correct & ~high, p.correct & high]
+
+
+def _surprise(p: Predicates) -> list[np.ndarray]:
+    smooth = p.high("logprob_min")
+    return [p.wrong & smooth, p.correct & ~smooth, p.correct & smooth]
+
+
+def _boxed_and_correct(p: Predicates) -> list[np.ndarray]:
+    return [p.wrong & p.boxed, p.correct & ~p.boxed, p.correct & p.boxed]
+
+
+def _difficulty(p: Predicates) -> list[np.ndarray]:
+    hard = p.high("prompt_perplexity")
+    return [p.wrong & hard, p.correct & ~hard, p.correct & hard]
+
+
+def _input_and_output(p: Predicates) -> list[np.ndarray]:
+    prompt, completion = p.high("prompt_sum_logprob"), p.high("completion_sum_logprob")
+    neither = ~prompt & ~completion
+    return [p.wrong & ~neither, p.correct & neither, p.correct & prompt, p.correct & ~prompt & completion]
+
+
 _CONFIDENT = ("wrong, high confidence", "wrong, low confidence", "correct")
 _LENGTHS = tuple(f"{r}, {v}" for r in ("wrong", "correct") for v in ("economical", "moderate", "verbose"))
 _BOXES = ("wrong, unboxed", "wrong, boxed", "correct, unboxed", "correct, boxed")
@@ -269,3 +303,43 @@ SCHEMATA: dict[str, Schema] = {
         ),
     )
 }
+
+BY_MEDIANS: dict[str, Schema] = {
+    s.name: dataclasses.replace(s, invalid=None)
+    for s in (
+        Schema(
+            "confident_correct",
+            ("wrong, low confidence", "correct, low confidence", "correct, high confidence"),
+            _confident_and_correct,
+            (0.1, 0.2, 0.6, 1),
+        ),
+        Schema(
+            "token_surprise",
+            ("wrong, smooth", "correct, surprising", "correct, smooth"),
+            _surprise,
+            (0.1, 0.3, 0.6, 0.9),
+        ),
+        Schema(
+            "format_correct",
+            ("wrong, boxed", "correct, unboxed", "correct, boxed"),
+            _boxed_and_correct,
+            (0, 0.3, 0.6, 1),
+        ),
+        Schema(
+            "difficulty_adjusted", ("wrong, hard", "correct, easy", "correct, hard"), _difficulty, (0.1, 0.4, 0.7, 1)
+        ),
+        Schema(
+            "io_ratio",
+            (
+                "wrong, prompt or completion high",
+                "correct, both low",
+                "correct, prompt high",
+                "correct, prompt low, completion high",
+            ),
+            _input_and_output,
+            (0.1, 0.2, 0.5, 0.8, 1),
+        ),
+    )
+}
+"""Five schemata with levels cut at the medians of all attempts. Category 0 is what the labels leave: wrong and
+confident, wrong and surprising, wrong and unboxed, wrong and easy, wrong and both low."""

@@ -23,6 +23,8 @@ class Signals:
     **has_box**: 1 where the final answer is boxed.  **is_correct**: 0 or 1 (a share counts as correct from 1/2 on).
     **token_ratio**: completion tokens / 32768.  **repeated_pattern**: 1 where generation did not stop.
     **prompt_bpt**, **completion_bpt**: bits per token; lower is more confident.
+    **completion_avg_logprob**, **logprob_min**, **completion_sum_logprob**: mean, least and sum of log-probabilities of
+    the completion's tokens; **prompt_sum_logprob**, **prompt_perplexity**: of the prompt's.
     **compass_A**, **compass_B**, **compass_C**: a verifier's probabilities of correct, wrong, irrelevant.
     """
 
@@ -35,6 +37,11 @@ class Signals:
     compass_A: Any = None
     compass_B: Any = None
     compass_C: Any = None
+    completion_avg_logprob: Any = None
+    logprob_min: Any = None
+    completion_sum_logprob: Any = None
+    prompt_sum_logprob: Any = None
+    prompt_perplexity: Any = None
 
     def __post_init__(self) -> None:
         shape = None
@@ -131,6 +138,11 @@ class Predicates:
             return np.full((1, 1, 1), np.percentile(known, q) if known.size else np.nan)
         rows = [row[~np.isnan(row)] for row in chosen.reshape(len(chosen), -1)]
         return np.array([np.percentile(r, q) if r.size else np.nan for r in rows])[:, None, None]
+
+    def high(self, name: str) -> np.ndarray:
+        """Attempts whose signal ``name`` is at its median or above."""
+        values = self[name]
+        return values >= self.percentile(values, 50)
 
     @property
     def observed(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from jaxrank.errors import DataError, OptionError
 from jaxrank.evaluation import rubrics
 from jaxrank.evaluation.rubrics import SCHEMATA, SCHEMES, Schema, Signals
 from jaxrank.evaluation.signals import Predicates, calibrated
+from tests.oracles import golden
 
 
 def signals(seed=0, shape=(4, 10, 6)):
@@ -147,7 +148,7 @@ def test_missing_attempts_and_signals():
 def test_signals_from_a_data_frame():
     s = signals(shape=(2, 3, 4))
     index = pd.MultiIndex.from_product([["a", "b"], ["q0", "q1", "q2"], range(4)], names=["model", "question", "trial"])
-    columns = {name: value.ravel() for name, value in vars(s).items()}
+    columns = {name: value.ravel() for name, value in vars(s).items() if value is not None}
     frame = pd.DataFrame(columns, index=index).reset_index().sample(frac=1, random_state=0)
     read, models, questions = Signals.from_frame(frame)
     assert (models, questions) == (("a", "b"), ("q0", "q1", "q2"))
@@ -157,3 +158,43 @@ def test_signals_from_a_data_frame():
         Signals.from_frame(frame.drop(columns="model"))
     with pytest.raises(DataError, match="two rows"):
         Signals.from_frame(pd.concat([frame, frame]))
+
+
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+def test_schemata_at_the_medians_as_the_golden_values_say() -> None:
+    """scorio counts a missing cell as weight 0 and the weights seen for a model as categories; here a missing cell is
+    missing, and the categories are those of the schema, which the golden values have beside its own."""
+    names = {
+        "Confident & Correct": "confident_correct",
+        "Token Surprise vs. Correctness": "token_surprise",
+        "Format Compliance & Correctness": "format_correct",
+        "Difficulty-Adjusted Correctness": "difficulty_adjusted",
+        "IO Ratio Profile": "io_ratio",
+    }
+    compared, largest = 0, 0.0
+    for e in golden("answers")["examples"]:
+        if e["kind"] != "schemata":
+            continue
+        given = e["input"]
+        signals, models, questions = Signals.from_frame(given, question="problem")
+        found = rubrics.evaluate_all(signals, dtype="float64")
+        assert set(found) == set(names.values())
+        for theirs, name in names.items():
+            schema, wanted = rubrics.BY_MEDIANS[name], e["values"]["schemata"][theirs]
+            assert schema.weights is not None and set(schema.weights) == set(e["values"]["weights"][theirs].values())
+            categories = schema.categories(signals)
+            cells = zip(given["model"], given["problem"], given["trial"], wanted["row_weight"], strict=True)
+            for model, question, trial, weight in cells:
+                c = categories[models.index(model), questions.index(question), int(trial)]
+                assert schema.weights[c] == weight
+            means = ev.avg(categories, w=schema.weights, dtype="float64").point
+            for i, model in enumerate(models):
+                own = wanted["by_model"][model]
+                gaps = [means[i] - own["mean_of_question_means"]]
+                if "bayes_all_distinct_weights" in own:
+                    mean, sd = own["bayes_all_distinct_weights"]
+                    gaps += [found[name].mean[i] - mean, found[name].sd[i] - sd]
+                largest = max(largest, *np.abs(gaps))
+                compared += len(gaps)
+    print(f"answers.json schemata: {compared} values, largest difference {largest:.1e}")
+    assert compared > 40 and largest < 1e-12

@@ -100,6 +100,10 @@ FUNCTIONS = {
         f.__name__: (f, {"a": SCORES, "b": OTHER, **more}, ("a", "b", *more))
         for f, more in ((jr.kendall_tau, {}), (jr.spearman, {}), (jr.weighted_tau, {}), (jr.top_k_overlap, {"k": 2}))
     },
+    "ranking_number": (jr.ranking_number, {"ranks": [1, 2]}, ("ranks", "ties")),
+    "ranking_of": (jr.ranking_of, {"number": 1, "n": 2}, ("number", "n", "ties")),
+    "n_rankings": (jr.n_rankings, {"n": 2}, ("n", "ties")),
+    "compare_rankings": (jr.compare_rankings, {"a": [1, 2], "b": [2, 1]}, ("a", "b")),
     "rank_scores": (jr.rank_scores, {"scores": SCORES}, ("scores", "method", "resolution")),
     "tiers": (jr.tiers, {}, ("source",)),
     "by": (jr.by, {"data": VOTES, "column": "category", "method": "bradley_terry_map"}, ("data", "column", "method")),
