@@ -111,7 +111,7 @@ ORDERS = {"questions_reordered": QUESTION_ORDER, "gathered_questions": QUESTION_
 
 # One entry a distinct ranker: identifiers that only differ in traced numbers still run each on its own.
 # Methods that read ordered lists or graded battles alone have their own tests.
-ENTRIES = [e for e in jr.entries().values() if e.ranker().statistic.name not in ("orders", "battles")]
+ENTRIES = [e for e in jr.entries().values() if e.ranker().statistic.name not in ("orders", "battles", "margins")]
 BY_NAME = {e.name: e for e in (*ENTRIES, *dead.ENTRIES)}
 
 

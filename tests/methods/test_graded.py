@@ -1,4 +1,4 @@
-"""Methods of graded battles: what the conformance suite asks of methods of trials."""
+"""Methods of graded battles and of margins: what the conformance suite asks of methods of trials."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.data.weights import Weights
-from jaxrank.errors import NoFiniteOptimumError, UnsupportedDataError
+from jaxrank.errors import DataError, NoFiniteOptimumError, UnsupportedDataError
 from jaxrank.models.ranker import statistic_of
 from tests.methods.test_conformance import ENTRIES, check_documented
+from tests.oracles import golden
 
-METHODS = [e.name for e in jr.entries().values() if e.ranker().statistic.name == "battles"]
+METHODS = [e.name for e in jr.entries().values() if e.ranker().statistic.name in ("battles", "margins")]
 RNG = np.random.default_rng(2)
 A = RNG.integers(0, 4, 60)
 B = (A + RNG.integers(1, 4, 60)) % 4
@@ -35,7 +36,7 @@ def fitted(data: jr.Comparisons, method: str, dtype: Any = "float64") -> jr.Resu
 
 
 def test_these_are_all_that_the_suite_leaves_out():
-    assert {e.name for e in ENTRIES} & set(METHODS) == set() and len(METHODS) == 2
+    assert {e.name for e in ENTRIES} & set(METHODS) == set() and len(METHODS) == 3
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -77,3 +78,34 @@ def test_what_they_refuse():
     with pytest.raises(NoFiniteOptimumError, match="never compared"):
         jr.fit(apart, "bradley_terry_ordinal")
     assert np.isfinite(jr.fit(apart, "bradley_terry_ordinal_map").scores).all()
+
+
+@pytest.mark.parametrize("variance", [False, True])
+def test_margins_are_those_of_an_independent_program(variance):
+    """Weighted least squares by statsmodels: strengths, errors, scale; and weights of 2 are battles fought twice."""
+    example = next(e for e in golden("battles") if e["kind"] == "margin_least_squares")
+    given, value = example["input"], example["values"]["wls" if variance else "ols"]
+    columns = {"margin": given["margin"]} | ({"variance": given["variance"]} if variance else {})
+    outcome = (np.sign(given["margin"]) + 1) / 2
+    battles = jr.Comparisons(given["a"], given["b"], outcome, models=given["models"], columns=columns)
+    found = jr.fit(battles, "margin_least_squares", dtype="float64")
+    assert np.allclose(found.scores, value["theta"], atol=1e-9)
+    assert np.allclose(found.standard_errors, value["se"], atol=1e-9)
+    assert np.allclose([found.params["scale"], found.params["degrees"]], [value["scale"], value["df"]], atol=1e-9)
+    heavy = {**columns, "weight": np.where(np.arange(len(outcome)) < 20, 2.0, 1.0)}
+    twice = battles + battles.select(battles=np.arange(20))
+    weighted = jr.Comparisons(given["a"], given["b"], outcome, models=given["models"], columns=heavy)
+    assert np.allclose(jr.fit(weighted, "margin_least_squares").scores, jr.fit(twice, "margin_least_squares").scores)
+
+
+def test_margins_without_a_column_are_points_or_wins():
+    a, b, first, second = [0, 1, 2, 0], [1, 2, 0, 1], np.array([3.0, 1, 0, 2]), np.array([1.0, 1, 2, 3])
+    points = {"score_a": first, "score_b": second}
+    outcome = (np.sign(first - second) + 1) / 2
+    fit = lambda **columns: jr.fit(jr.Comparisons(a, b, outcome, columns=columns), "margin_least_squares").scores
+    assert np.allclose(fit(**points), fit(margin=first - second))
+    assert np.allclose(fit(), fit(margin=np.sign(first - second)))
+    with pytest.raises(DataError, match="row 1"):
+        fit(margin=[1.0, np.nan, 2.0, 3.0])
+    with pytest.raises(DataError, match="above 0"):
+        fit(margin=first, variance=[1.0, 1.0, 0.0, 1.0])

@@ -22,7 +22,7 @@ UNEVEN = np.array([0.0, 0.1, 1.0])
 MAPS = {"times 100": (100.0, 0.0), "a third, moved by 7": (1 / 3, 7.0)}
 ABSOLUTE = {"optimality_gap": "gamma", "performance_profile": "tau", "improvability": "high"}
 """Options on the scale of the scores, which move with it."""
-RESPONSES = [e for e in entries().values() if e.ranker().statistic.name not in ("orders", "battles")]
+RESPONSES = [e for e in entries().values() if e.ranker().statistic.name not in ("orders", "battles", "margins")]
 BINARY = [e.name for e in RESPONSES if e.ranker().binary]
 VALUED = [e.name for e in RESPONSES if not e.ranker().binary]
 VOTES = [

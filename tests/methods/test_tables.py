@@ -89,7 +89,7 @@ def test_golden_grades(name):
             np.testing.assert_allclose(jr.fit(of, method, dtype="float64").scores, values[method], atol=1e-13)
 
 
-REAL = [e.name for e in jr.entries().values() if e.ranker().statistic.name not in ("orders", "battles")]
+REAL = [e.name for e in jr.entries().values() if e.ranker().statistic.name not in ("orders", "battles", "margins")]
 
 
 def _real(seed: int = 0, gaps: bool = True) -> np.ndarray:

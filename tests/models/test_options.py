@@ -50,6 +50,7 @@ BY_CLASS = {type(e.ranker()): e.name for e in entries().values()}
 DATA = {
     "orders": jr.Rankings([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]),
     "battles": jr.Comparisons(["a", "b", "c", "a"], ["b", "c", "a", "c"], [1, 0.5, 0, 1]),
+    "margins": jr.Comparisons(["a", "b", "c", "a"], ["b", "c", "a", "c"], [1, 0.5, 0, 1]),
     "responses": jr.Responses(graded()),
 }
 
