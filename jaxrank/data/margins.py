@@ -55,9 +55,9 @@ class Margins(eqx.Module):
         check_kind(data, cls.kinds, "a method of margins")
         assert isinstance(data, Comparisons)
         dtype = real()
-        fields = margins(data), data.weight / variances(data), data.count
+        margin, weight = put(margins(data), dtype), put(data.weight / variances(data), dtype)
         ends = put(data.a, jnp.int32), put(data.b, jnp.int32)
-        return MarginRows(*ends, *(put(x, dtype) for x in fields), len(data.models))
+        return MarginRows(*ends, margin, weight, put(data.count, dtype), len(data.models))
 
     @classmethod
     def reduce(cls, rows: MarginRows, weights: Weights) -> Margins:

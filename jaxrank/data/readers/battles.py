@@ -14,7 +14,7 @@ from jaxrank.data.readers.columns import Column, coded, decoded, listed, number_
 from jaxrank.data.readers.conversations import conversation
 from jaxrank.data.readers.options import Options
 from jaxrank.data.readers.sides import Roles
-from jaxrank.data.readers.votes import BOTH_BAD, NO_WINNER, READINGS, UNREAD, text_of_name
+from jaxrank.data.readers.votes import BOTH_BAD, NO_WINNER, UNREAD, text_of_name
 from jaxrank.errors import DataError, OptionError
 
 TIES = ("model", "half", "drop")
@@ -44,8 +44,7 @@ def comparisons(
     not fit side by side.
     """
     check_options(options.ties, options.bothbad)
-    if options.winner_as not in (None, *READINGS):
-        raise OptionError(f'winner_as={options.winner_as!r}; it must be "name", "side" or None')
+    votes.codes_of(options.winner_as)  # raises
     n_rows = size_of(columns[roles.a])
     if n_rows == 0:
         raise DataError(f"{where}there are no rows")
@@ -120,7 +119,7 @@ def _outcome(
     roles: Roles,
     sides: Sequence[np.ndarray],
     models: Mapping[str, int],
-    winner_as: str | None,
+    winner_as: votes.WinnerAs,
     where: str,
     place: Callable[[int], str],
     notes: list[str],
@@ -141,8 +140,8 @@ def _outcome(
         value = winner.values[winner.codes[row]] if winner.codes[row] >= 0 else None
         return f"{where}{place(row)}, column {name!r}: {shown(value)}"
 
-    outcome, grades = votes.outcomes(name, winner, sides, models, (roles.a, roles.b), winner_as, at)
-    if (said := votes.reading_of_numbers(name, winner, outcome, (roles.a, roles.b))) is not None:
+    outcome, grades, said = votes.outcomes(name, winner, sides, models, (roles.a, roles.b), winner_as, at)
+    if said is not None:
         notes.append(said)
     return outcome, {} if grades is None else {"grade": grades}
 

@@ -55,7 +55,7 @@ def from_frame(
     voter: str | None = None,
     category: str | None = None,
     time: str | None = None,
-    winner_as: str | None = None,
+    winner_as: str | Mapping[Any, str] | None = None,
     wide: str | None = None,
     lower_is_better: bool | Sequence[str] | None = None,
     missing: str = "observed",

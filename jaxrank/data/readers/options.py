@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from jaxrank.errors import OptionError, one_line
 
@@ -36,7 +37,7 @@ class Options:
     voter: str | None = None
     category: str | None = None
     time: str | None = None
-    winner_as: str | None = None
+    winner_as: str | Sequence[str] | Mapping[Any, str] | None = None
     wide: str | None = None
     lower_is_better: bool | Sequence[str] | None = None
     missing: str = "observed"

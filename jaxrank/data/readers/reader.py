@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def read(
     voter: str | None = None,
     category: str | None = None,
     time: str | None = None,
-    winner_as: str | None = None,
+    winner_as: str | Mapping[Any, str] | None = None,
     wide: str | None = None,
     model_from_path: str | None = None,
     lower_is_better: bool | Sequence[str] | None = None,
@@ -87,7 +87,8 @@ def read(
     **a**, **b**, **winner**, **count**: the columns of battles; **a_score**, **b_score** where two columns hold what
     either side scored; **question**, **voter**, **category**, **time**, **weight**: what else is known of a battle.
     **winner_as**: "name" where the column of winners names the model that won, "side" where it says model_a, left, a;
-    by default what all rows allow, and an error where both are possible and differ.
+    by default what all rows allow, and an error where both are possible and differ; or what each code says,
+    "1=a,2=b,0=tie".
     **ties**: "model" (keep), "half" (half a win each) or "drop"; **bothbad**: "tie" or "drop", for battles.
     **array**: the array of an npz file that is not called R.
 
