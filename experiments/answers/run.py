@@ -138,24 +138,34 @@ def scorios(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
 
 def black_box(n_inputs: int = 1000) -> dict[str, Any]:
     """How often a rule selects what scorio selects, on random inputs without equal scores; where it does not, whether
-    totals tie here."""
+    totals tie here. Of `kde_weighted` also the largest differences of the log ratio of densities and of chances."""
+    import scorio.aggregate as agg  # pyright: ignore[reportMissingImports]
+
     from jaxrank.evaluation.answers.tally import totals_of, winners
 
     rng = np.random.default_rng(5)
     judged = rng.random(400) < 0.5
     known = np.clip(rng.normal(0.4 + 0.2 * judged, 0.15), 0.01, 0.99)
     calls = scorios(known, judged)
-    found = {name: {"same": 0, "tied here": 0, "other": 0} for name in calls if name != "kde_weighted"}
+    kde = an.KdeWeighted.fit(known, judged)
+    rules = {name: kde if name == "kde_weighted" else an.RULES[name]() for name in calls}
+    found: dict[str, Any] = {name: {"same": 0, "tied here": 0, "other": 0} for name in calls}
     for _ in range(n_inputs):
         n = int(rng.integers(1, 25))
         labels = rng.choice(["a", "b", "c", "d"], n, p=[0.4, 0.3, 0.2, 0.1])
         scores = rng.uniform(0.02, 0.98, n)
         answers = jr.Answers([[labels.tolist()]], [[scores]])
         for name, counts in found.items():
-            ours, theirs = answers.select(name)[0, 0], calls[name](labels.tolist(), scores)
-            totals, _ = totals_of(an.RULES[name](), answers.codes[0], scores[None], len(answers.classes[0]))
+            ours, theirs = answers.select(rules[name])[0, 0], calls[name](labels.tolist(), scores)
+            totals, _ = totals_of(rules[name], answers.codes[0], scores[None], len(answers.classes[0]))
             tied = int(winners(totals).sum()) > 1
             counts["same" if ours == theirs else "tied here" if tied else "other"] += 1
+    at = np.linspace(0.02, 0.98, 97)
+    theirs = agg.fit_kde_vote_calibration(known, judged)
+    found["kde_weighted"] |= {
+        "log ratio of densities": float(np.abs(kde.weights(at) - theirs.log_density_ratio(at)).max()),
+        "chances": float(np.abs(np.subtract(kde.pooled(at), theirs.calibrated_probability(at))).max()),
+    }
     return found
 
 

@@ -162,6 +162,7 @@ def test_curves_agree_with_the_expectations_and_with_the_rules_themselves(scheme
 
 
 PATHS = [*EVERY, an.RankWeighted(), an.RankWeighted(1.5), an.Softmax(0.3), an.LogitWeighted(), an.Cges()]
+PATHS += [an.KdeWeighted.fit([0.7, 0.6, 0.9, 0.2, 0.4, 0.5, 0.3, 0.8], [1, 1, 1, 0, 0, 1, 0, 0], 3)]
 PATHS += [an.BestOfMajority(), an.BestOfMajority(0.3, "max"), an.Weighted("mean")]
 
 

@@ -62,9 +62,9 @@ class State(NamedTuple):
     since: Any
 
 
-def follow(rules: Sequence[Rule], own: Sequence[int], ties: str, question: Question) -> Array:
+def follow(rules: Sequence[Rule], own: Sequence[tuple[int, int]], ties: str, question: Question) -> Array:
     """The credit of each rule after every completion, (P, rules, N). **own**: which of the weights or tables is a
-    rule's; -1 for none."""
+    rule's, and which of the weights it reads the mean of; -1 for none."""
     n, n_paths = question.place.shape
     k, n_weights = len(question.good), question.drawn_weights.shape[1]
     none = jnp.zeros((k, n_paths), jnp.float32)
@@ -121,12 +121,14 @@ class Totals(NamedTuple):
     kept: Any
 
 
-def _ranked(rules: Sequence[Rule], own: Sequence[int], state: State, question: Question) -> dict[Rule, Totals]:
+def _ranked(
+    rules: Sequence[Rule], own: Sequence[tuple[int, int]], state: State, question: Question
+) -> dict[Rule, Totals]:
     """Totals of all ranked rules, by one product."""
     rows: list[Array] = []
     found: dict[Rule, tuple[int, Any]] = {}
     n = state.before[-1:]
-    for rule, line in zip(rules, own, strict=True):
+    for rule, (line, _) in zip(rules, own, strict=True):
         if not isinstance(rule, Ranked):
             continue
         first = rule.upto(state.before, n, len(state.since), jnp)
@@ -150,7 +152,10 @@ def _ranked(rules: Sequence[Rule], own: Sequence[int], state: State, question: Q
     return {r: Totals(sums[i], None if kept is None else sums[i + 1] > 0, kept) for r, (i, kept) in found.items()}
 
 
-def _credits(rule: Rule, line: int, ties: str, state: State, question: Question, ranked: dict[Rule, Totals]) -> Array:
+def _credits(
+    rule: Rule, own: tuple[int, int], ties: str, state: State, question: Question, ranked: dict[Rule, Totals]
+) -> Array:
+    line, pooled = own
     good = question.good[:, None]
     present, first = state.votes > 0, state.first
     if isinstance(rule, Ranked):
@@ -165,7 +170,10 @@ def _credits(rule: Rule, line: int, ties: str, state: State, question: Question,
     if rule.by_best() and ties == "earliest":
         return state.right.astype(jnp.float32)
     sums = state.sums[line] if line >= 0 else jnp.zeros_like(state.votes)
-    return _credit(rule.totals(state.votes, sums, state.best, jnp), present, first, good, ties)
+    pool = None
+    if pooled >= 0:
+        pool = jnp.sum(state.sums[pooled], axis=0, keepdims=True) / jnp.maximum(state.before[-1:], 1)
+    return _credit(rule.totals(state.votes, sums, state.best, pool, jnp), present, first, good, ties)
 
 
 def _first_kept(kept: Array, state: State, question: Question) -> Array:

@@ -118,32 +118,36 @@ class Plan(NamedTuple):
     tables: Any
 
 
-def plan_of(rules: Sequence[Rule], scores: np.ndarray) -> tuple[Plan, tuple[int, ...]]:
-    """The plan, and of each rule which of the weights or tables is its own; -1 for none."""
+def plan_of(rules: Sequence[Rule], scores: np.ndarray) -> tuple[Plan, tuple[tuple[int, int], ...]]:
+    """The plan, and of each rule which of the weights or tables is its own and of which weights it reads the mean; -1
+    for none."""
     n = scores.shape[1]
     weights: list[np.ndarray] = []
     tables: list[np.ndarray] = []
     own = []
-    for rule in rules:
-        if isinstance(rule, Ranked):
-            if rule.upto(np.zeros(1), np.ones(1), n, np) is not None:
-                own.append(-1)
-                continue
-            size, rank = np.mgrid[: n + 1, : n + 1]
-            each = np.where(rank < size, rule.weight(rank.astype(float), size.astype(float), np), 0)
-            tables.append(np.cumsum(np.pad(each, ((0, 0), (1, 0))), axis=1))
-            own.append(len(tables) - 1)
-            continue
-        assert isinstance(rule, Linear)
-        made = rule.weights(scores.astype(float)).astype(np.float32)
+
+    def place(values: np.ndarray | None) -> int:
+        if values is None or not values.any():
+            return -1
+        made = values.astype(np.float32)
         same = [k for k, known in enumerate(weights) if np.array_equal(known, made)]
-        if not made.any():
-            own.append(-1)
-        elif same:
-            own.append(same[0])
-        else:
+        if not same:
             weights.append(made)
-            own.append(len(weights) - 1)
+        return same[0] if same else len(weights) - 1
+
+    for rule in rules:
+        if isinstance(rule, Linear):
+            values = scores.astype(float)
+            own.append((place(rule.weights(values)), place(rule.pooled(values))))
+            continue
+        assert isinstance(rule, Ranked)
+        if rule.upto(np.zeros(1), np.ones(1), n, np) is not None:
+            own.append((-1, -1))
+            continue
+        size, rank = np.mgrid[: n + 1, : n + 1]
+        each = np.where(rank < size, rule.weight(rank.astype(float), size.astype(float), np), 0)
+        tables.append(np.cumsum(np.pad(each, ((0, 0), (1, 0))), axis=1))
+        own.append((len(tables) - 1, -1))
     stacked = np.stack(weights, axis=1) if weights else np.zeros((len(scores), 0, n))
     both = stacked, np.stack(tables) if tables else np.zeros((0, n + 1, n + 2))
     return Plan(*(np.asarray(x, np.float32) for x in both)), tuple(own)
@@ -176,7 +180,7 @@ def credits_of(rules: Sequence[Rule], ties: str, group: Group, key: Array, n_pat
 @partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
 def _follow(
     rules: tuple[Rule, ...],
-    own: tuple[int, ...],
+    own: tuple[tuple[int, int], ...],
     ties: str,
     replace: bool,
     mixed: bool,

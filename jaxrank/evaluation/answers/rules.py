@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jaxrank.errors import OptionError
-from jaxrank.models.options import check_choice, check_flag, check_number
+from jaxrank.models.options import check_choice, check_count, check_flag, check_number
 
 NONE = -1e30
 """The total of an answer that cannot win."""
@@ -49,8 +49,13 @@ class Linear(Rule):
         """The weight of each completion, (..., N), from the scores (..., N) of its question (on the host)."""
 
     @abc.abstractmethod
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
-        """Totals of the answers, (K, ...), from their votes, sums of weights and best scores."""
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
+        """Totals of the answers, (K, ...), from their votes, sums of weights and best scores, and (1, ...) the mean of
+        `pooled` over the completions with an answer."""
+
+    def pooled(self, scores: np.ndarray) -> np.ndarray | None:
+        """A number of each completion, (..., N), whose mean over all of them `totals` reads; None for none."""
+        return None
 
     def by_best(self) -> bool:
         """Whether the best completion decides alone: its first place breaks ties, not that of the answer."""
@@ -91,7 +96,7 @@ class Majority(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return np.zeros_like(scores)
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         return votes
 
 
@@ -109,7 +114,7 @@ class Weighted(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return scores
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         return sums if self.aggregate == "sum" else sums / xp.maximum(votes, 1)
 
 
@@ -126,7 +131,7 @@ class Softmax(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return np.exp((scores - scores.max(axis=-1, keepdims=True)) / self.T)
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         return sums
 
 
@@ -144,46 +149,63 @@ class LogitWeighted(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return logit(scores) - logit(np.asarray(self.b))
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         return sums
 
 
 @dataclass(frozen=True)
 class KdeWeighted(Linear):
-    """The largest sum of log-odds of being right given the score, from two kernel densities of the logits of scores, of
-    right and of wrong completions [kuang2025]; `fit` makes it from completions that were judged.
+    """The largest sum of log f1(s) - log f0(s) + log q (m - 1) / (1 - q): f1 and f0 are kernel densities of the logits
+    of scores of right and of wrong completions, q is the mean chance of being right of these completions by their
+    scores, and m the number of different answers [kuang2025]. `fit` makes it from completions that were judged.
 
-    **right**, **wrong**: logits of the scores of such completions.  **bandwidths**: of both densities.
+    **right**, **wrong**: logits of the scores of such completions.  **bandwidths**: of both densities.  **edges**:
+    inner limits of bins of scores, and **chances**, one more, the share that was right in each.
     """
 
     right: tuple[float, ...] = field(default=(), repr=False)
     wrong: tuple[float, ...] = field(default=(), repr=False)
     bandwidths: tuple[float, float] = (1.0, 1.0)
+    edges: tuple[float, ...] = field(default=(), repr=False)
+    chances: tuple[float, ...] = field(default=(0.5,), repr=False)
     name = "kde_weighted"
     unit_scores = True
 
     @classmethod
-    def fit(cls, scores: Any, correct: Any) -> KdeWeighted:
+    def fit(cls, scores: Any, correct: Any, n_bins: int = 10) -> KdeWeighted:
         """From ``scores`` in (0, 1) of completions and whether each was right, arrays of one shape. Bandwidths are
-        Scott's; the densities are told apart by their share of the completions too."""
+        Scott's; bins hold about equal numbers of scores."""
+        check_count("n_bins", n_bins, 1)
         s, good = np.ravel(np.asarray(scores, float)), np.ravel(np.asarray(correct)).astype(bool)
         known = np.isfinite(s)
-        x = logit(s[known])
-        parts = x[good[known]], x[~good[known]]
+        s, good = s[known], good[known]
+        x = logit(s)
+        parts = x[good], x[~good]
         if min(map(len, parts)) < 2:
             raise OptionError("kde_weighted is made from two right and two wrong completions or more")
         widths = [max(float(p.std(ddof=1)) * len(p) ** -0.2, 1e-3) for p in parts]
-        return cls(tuple(parts[0]), tuple(parts[1]), (widths[0], widths[1]))
+        edges = np.unique(np.quantile(s, np.arange(1, n_bins) / n_bins, method="nearest"))
+        edges = edges[(edges > s.min()) & (edges < s.max())]
+        place = np.searchsorted(edges, s, side="right")
+        chances = np.bincount(place, weights=good) / np.bincount(place)
+        return cls(tuple(parts[0]), tuple(parts[1]), (widths[0], widths[1]), tuple(edges), tuple(chances))
 
     def check(self) -> None:
         if min(len(self.right), len(self.wrong)) < 2:
             raise OptionError("kde_weighted needs judged completions: jaxrank.answers.KdeWeighted.fit(scores, correct)")
+        if len(self.chances) != len(self.edges) + 1:
+            raise OptionError(f"chances has {len(self.chances)} values; {len(self.edges)} edges make one more bin")
 
     def weights(self, scores: np.ndarray) -> np.ndarray:
-        return np.interp(logit(scores), *_log_odds(self))
+        return np.interp(logit(scores), *_log_ratio(self))
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
-        return sums
+    def pooled(self, scores: np.ndarray) -> np.ndarray | None:
+        return np.asarray(self.chances)[np.searchsorted(self.edges, scores, side="right")]
+
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
+        others = xp.maximum(xp.sum(votes > 0, axis=0, keepdims=True) - 1, 1)
+        q = xp.clip(pool, 1e-6, 1 - 1e-6)
+        return sums + votes * xp.log(q * others / (1 - q))
 
 
 @dataclass(frozen=True)
@@ -197,7 +219,7 @@ class Cges(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return logit(scores)
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         seen = xp.sum(votes > 0, axis=0, keepdims=True)
         return sums + votes * xp.log(xp.maximum(seen, 1))
 
@@ -211,7 +233,7 @@ class BestOfN(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return np.zeros_like(scores)
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         return best
 
     def by_best(self) -> bool:
@@ -234,7 +256,7 @@ class BestOfMajority(Linear):
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return scores
 
-    def totals(self, votes: Any, sums: Any, best: Any, xp: Any) -> Any:
+    def totals(self, votes: Any, sums: Any, best: Any, pool: Any, xp: Any) -> Any:
         made = best if self.aggregate == "max" else sums if self.aggregate == "sum" else sums / xp.maximum(votes, 1)
         open_ = votes >= self.alpha * xp.sum(votes, axis=0, keepdims=True) - 1e-6
         return xp.where(open_ | ~xp.any(open_ & (votes > 0), axis=0, keepdims=True), made, NONE)
@@ -351,12 +373,12 @@ def logit(p: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=8)
-def _log_odds(rule: KdeWeighted) -> tuple[np.ndarray, np.ndarray]:
-    """Logits on a grid, and the log-odds of being right there."""
+def _log_ratio(rule: KdeWeighted) -> tuple[np.ndarray, np.ndarray]:
+    """Logits on a grid, and the log ratio of the densities of right and wrong completions there."""
     grid = np.linspace(-28, 28, 4001)
     ends = [np.asarray(part) for part in (rule.right, rule.wrong)]
     logs = [_log_density(grid, part, width) for part, width in zip(ends, rule.bandwidths, strict=True)]
-    return grid, logs[0] - logs[1] + np.log(len(ends[0]) / len(ends[1]))
+    return grid, logs[0] - logs[1]
 
 
 def _log_density(grid: np.ndarray, points: np.ndarray, width: float) -> np.ndarray:

@@ -39,7 +39,11 @@ def totals_of(
     sums = np.where(hot, rule.weights(s)[None], 0).sum(axis=-1)
     each = np.where(hot, s[None], NONE)
     best = each.max(axis=-1)
-    totals = np.where(votes > 0, rule.totals(votes, sums, best, np), NONE)
+    pooled = rule.pooled(s)
+    pool = None
+    if pooled is not None:
+        pool = (np.where(valid, pooled, 0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1))[None]
+    totals = np.where(votes > 0, rule.totals(votes, sums, best, pool, np), NONE)
     return totals, each.argmax(axis=-1) if rule.by_best() else hot.argmax(axis=-1)
 
 
