@@ -59,3 +59,27 @@ def test_rliable() -> None:
         shown = jr.fit(ours, method, dtype="float64", **options).to_frame().sort_values("model")
         values = shown[shown.columns[2]].to_numpy()
         np.testing.assert_allclose(values, [aggregate(x) for x in scores], atol=1e-12, err_msg=method)
+
+
+def test_statsmodels() -> None:
+    """A binomial GLM of who won, with a covariate and the side: coefficients, errors, and the sandwich by voter."""
+    api = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 4, 300)
+    b, length, voter = (a + rng.integers(1, 4, 300)) % 4, rng.normal(size=300), rng.integers(0, 30, 300)
+    won = (rng.random(300) < 1 / (1 + np.exp(-(0.5 * (b - a) + 0.4 * length + 0.2)))).astype(int)
+    columns = {"length": length, "voter": [f"v{v}" for v in voter]}
+    battles = jr.Comparisons(a, b, won, models=list("abcd"), columns=columns)
+    fit = jr.fit(battles, "bradley_terry", covariates="length", side=True, dtype="float64")
+    design = np.column_stack([np.eye(4)[a][:, :3] - np.eye(4)[b][:, :3], length, np.ones(300)])
+    glm = api.GLM(won, design, family=api.families.Binomial())
+    centre = np.eye(4)[:, :3] - 1 / 4
+    plain, options = glm.fit(tol=1e-12), {"groups": voter, "use_correction": False}
+    by_voter = glm.fit(tol=1e-12, cov_type="cluster", cov_kwds=options).cov_params() * 30 / 29
+    np.testing.assert_allclose(fit.scores, centre @ plain.params[:3], atol=1e-8)
+    np.testing.assert_allclose([*fit.params["beta"], fit.params["delta"]], plain.params[3:], atol=1e-8)
+    np.testing.assert_allclose(fit.covariance(), centre @ plain.cov_params()[:3, :3] @ centre.T, atol=1e-8)
+    np.testing.assert_allclose(jr.coefficients(fit).standard_errors, plain.bse[3:], atol=1e-8)
+    np.testing.assert_allclose(
+        fit.covariance("sandwich", cluster="voter"), centre @ by_voter[:3, :3] @ centre.T, atol=1e-8
+    )

@@ -209,6 +209,21 @@ class Comparisons(Counted):
         fields = self.a, self.b, self.outcome, self.count, self.models, self.notes
         return self._made(*fields, {**self.columns, WEIGHT: self.weight * factor})
 
+    def balanced(self) -> Comparisons:
+        """The same battles, weights divided by how often their pair met (inverse propensity), mean 1: every pair that
+        met counts the same.
+
+        >>> import jaxrank as jr
+        >>> jr.Comparisons(["x", "x", "x"], ["y", "y", "z"], [1, 0, 1]).balanced().weight.tolist()
+        [0.75, 0.75, 1.5]
+        """
+        pair = np.minimum(self.a, self.b) * np.int64(len(self.models)) + np.maximum(self.a, self.b)
+        met = np.bincount(pair, self.count)
+        factor = self.count.sum() / ((met > 0).sum() * np.where(met > 0, met, 1))
+        made = self.reweighted(factor[pair])
+        said = "every pair that met has the same total weight"
+        return self._made(*made.arrays()[:4], made.models, (*self.notes, said), made.columns)
+
     def _joined(self, other: Comparisons) -> Comparisons:
         models, place = union(self.models, other.models)
         names = dict.fromkeys([*self.columns, *other.columns])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,14 +126,18 @@ def test_columns_that_do_not_fit_are_refused(columns):
 def test_codes_mean_what_winner_as_says(tmp_path: Path) -> None:
     file = tmp_path / "votes.csv"
     file.write_text("model_a,model_b,winner\nx,y,1\ny,z,2\nx,z,0\nz,y,0.0\n")
-    for winner_as in ("0=a, 1=b, 2=tie", {0: "left", "1": "right", 2.0: "tie"}, ["0=a", "1=b", "2=tie"]):
-        data = jr.read(file, winner_as=winner_as)
+    ways: tuple[Any, ...] = ("0=a, 1=b, 2=tie", {0: "left", "1": "right", 2.0: "tie"}, ["0=a", "1=b", "2=tie"])
+    for winner_as in ways:
+        data: Any = jr.read(file, winner_as=winner_as)
         assert data.outcome.tolist() == [1, 2, 0, 0] and not any("codes" in note for note in data.notes)
-        found = jr.from_frame({"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": [1, 0]}, winner_as=winner_as)
+        found: Any = jr.from_frame(
+            {"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": [1, 0]}, winner_as=winner_as
+        )
         assert found.outcome.tolist() == [1, 0]
     with pytest.raises(DataError, match="is no code of winner_as="):
         jr.read(file, winner_as="0=a,1=b")
-    for wrong in ("0=first", "0", "0=a=b", {}, {"0": None}):
+    wrongs: tuple[Any, ...] = ("0=first", "0", "0=a=b", {}, {"0": None})
+    for wrong in wrongs:
         with pytest.raises(OptionError, match='"1=a,2=b,0=tie"'):
             jr.read(file, winner_as=wrong)
 

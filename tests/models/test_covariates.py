@@ -245,6 +245,15 @@ def test_existence_on_random_sets_is_that_of_a_linear_program(record_property):
     assert false == 0 and 10 < n_finite < 50
 
 
+def test_balanced_battles_are_weighted_by_inverse_propensity():
+    example = next(e for e in golden("battles") if e["kind"] == "inverse_propensity")
+    a, b = example["input"]["a"], example["input"]["b"]
+    battles = jr.Comparisons(a, b, np.arange(len(a)) % 2).balanced()
+    assert np.allclose(battles.weight, example["values"]["mean_one"], atol=1e-14)
+    total = battles.wins + battles.wins.T
+    assert np.allclose(total[np.triu_indices(3, 1)], len(a) / 3) and "same total weight" in battles.notes[-1]
+
+
 def test_what_is_wrong_with_a_covariate_is_said():
     battles = jr.Comparisons(A, B, WON, columns={**SMALL, "text": ["x"] * 10, "gap": [np.nan, *range(9)]})
     for covariates, error, says in (
