@@ -277,6 +277,7 @@ def test_gold_labels_narrow_the_posterior():
     assert labelled.sd.mean() < 0.8 * without.sd.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.rank_promotion("allow")
 def test_short_chains_are_flagged():
     scores, _ = simulate(PI, THETA, 20)

@@ -5,6 +5,8 @@ Fixed seeds; the bounds are four standard errors of the simulation away from 5 %
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -78,10 +80,16 @@ def test_strengths_are_in_their_intervals() -> None:
     assert np.mean(found, axis=0).max() < 0.13
 
 
-def test_strengths_far_apart_are_in_their_intervals() -> None:
+@pytest.mark.parametrize(
+    ("measure", "spread", "size"),
+    [(others.far_apart, 3.0, 200), pytest.param(others.lists, 2.0, 30, marks=pytest.mark.slow)],
+)
+def test_strengths_far_apart_are_in_their_intervals(
+    measure: Callable[[float, int, int], str], spread: float, size: int
+) -> None:
     """A prior of variance 1 had drawn them together: 26 % of the intervals of strengths from 3 to -3 missed."""
-    found = [others.far_apart(3.0, 200, 60), others.lists(2.0, 30, 60)]
-    assert all(float(shares.split()[0]) < 10 for shares in found), found
+    shares = measure(spread, size, 60)
+    assert float(shares.split()[0]) < 10, shares
 
 
 def test_metrics_of_tries_are_in_their_intervals() -> None:

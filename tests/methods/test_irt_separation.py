@@ -27,7 +27,7 @@ def extended(R: np.ndarray, method: str = "rasch") -> jr.Result:
     return jr.fit(R, method, separation="extend", dtype="float64", on_failure="return")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [pytest.param(m, marks=pytest.mark.slow if m != "rasch" else ()) for m in METHODS])
 def test_extreme_questions_and_perfect_models_leave_the_others_as_they_are(method: str) -> None:
     """One question that nobody solved took the ranking from everybody."""
     plain = jr.fit(FINITE, method, dtype="float64")
