@@ -54,11 +54,20 @@ ClaimTimeout = Annotated[
         "--claim-timeout", metavar="SECONDS", help="With --steal: after this silence a process is taken for dead."
     ),
 ]
+
+
+def _grace(seconds: float) -> float:
+    if not 0 <= seconds < float("inf"):
+        raise OptionError(f"--grace {seconds:g}; it is the seconds that a chunk in hand may take, 0 or more")
+    return seconds
+
+
 Grace = Annotated[
     float,
     typer.Option(
         "--grace",
         metavar="SECONDS",
+        callback=_grace,
         help="With --checkpoint: how long a study that is told to stop may take to end the chunk in hand.",
     ),
 ]

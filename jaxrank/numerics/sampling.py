@@ -125,37 +125,66 @@ def nuts(
     return run
 
 
-class Sampler:
-    """All chains of a posterior, spread over the devices; kept, it does not compile again for data of the same shapes.
+def devices_for(n_chains: int) -> int:
+    """On how many devices so many chains are spread, as many on each."""
+    return max(d for d in range(1, min(n_chains, len(jax.devices())) + 1) if n_chains % d == 0)
+
+
+class Spread:
+    """Chains over ``n_devices`` devices.
 
     On a CPU the chains are compiled as one chain, so the same key gives the same bits on any number of devices; several
     run at once. On an accelerator the chains of a device are mapped, since one chain would leave it idle.
     """
 
-    def __init__(self, chain: Chain, n_chains: int) -> None:
+    def __init__(self, n_devices: int) -> None:
         devices = jax.devices()
-        self.sequential = devices[0].platform == "cpu"
-        self.n_devices = max(d for d in range(1, min(n_chains, len(devices)) + 1) if n_chains % d == 0)
-        self.mesh = Mesh(np.array(devices[: self.n_devices]), ("chains",))
-        own, shared = PartitionSpec("chains"), PartitionSpec()
+        self.sequential, self.n_devices = devices[0].platform == "cpu", n_devices
+        self.mesh = Mesh(np.array(devices[:n_devices]), ("chains",))
 
-        def begin(keys: Array, positions: Any, mass: Any, arguments: Arguments) -> State:
-            def one(x: tuple[Array, Any]) -> State:
-                return chain.begin(x[0], None if x[1] is None else Start(x[1], mass), arguments)
+    def compiled(self, one: Callable[..., Any], n_shared: int) -> Callable[..., Any]:
+        """``one`` of a chain's own arrays and of ``n_shared`` arguments that all chains share, for all chains of a
+        group."""
 
-            return _each(one, (keys, positions), self.sequential)
+        def every(own: Any, *shared: Any) -> Any:
+            function = lambda x: one(x, *shared)
+            return jax.lax.map(function, own) if self.sequential else jax.vmap(function)(own)
 
-        def advance(states: State, upto: Array, arguments: Arguments) -> State:
-            return _each(lambda state: chain.advance(state, upto, arguments), states, self.sequential)
-
-        self.begin = self._spread(begin, (own, own, shared, shared))
-        self.advance = self._spread(advance, (own, shared, shared))
-
-    def _spread(self, function: Callable[..., State], in_specs: tuple) -> Callable[..., State]:
         if self.n_devices == 1:
-            return jax.jit(function)
-        out_specs = PartitionSpec("chains")
-        return jax.jit(jax.shard_map(function, mesh=self.mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False))
+            return jax.jit(every)
+        own, whole = PartitionSpec("chains"), PartitionSpec()
+        specs = (own, *(whole,) * n_shared)
+        return jax.jit(jax.shard_map(every, mesh=self.mesh, in_specs=specs, out_specs=own, check_vma=False))
+
+    def placed(self, own: Any, *shared: Any) -> tuple[list[Any], tuple[Any, ...]]:
+        """Groups of chains to be called one after the other without waiting, and what they share, on the devices."""
+        if self.n_devices > 1:
+            place = functools.partial(NamedSharding, self.mesh)
+            return [jax.device_put(own, place(PartitionSpec("chains")))], jax.device_put(shared, place(PartitionSpec()))
+        if not self.sequential:
+            return [own], shared
+        n_chains = len(jax.tree.leaves(own)[0])
+        return [jax.tree.map(lambda x, c=c: x[c : c + 1], own) for c in range(n_chains)], shared
+
+    @staticmethod
+    def joined(parts: list[Any]) -> Any:
+        """Host arrays of all chains, from those of the groups."""
+        return jax.tree.map(lambda *x: np.concatenate([np.asarray(part) for part in x]), *parts)
+
+
+class Sampler:
+    """All chains of a posterior, spread over ``n_devices`` devices; kept, it does not compile again for data of the
+    same shapes."""
+
+    def __init__(self, chain: Chain, n_devices: int) -> None:
+        self.spread = Spread(n_devices)
+
+        def begin(own: tuple[Array, Any], mass: Any, arguments: Arguments) -> State:
+            key, position = own
+            return chain.begin(key, None if position is None else Start(position, mass), arguments)
+
+        self.begin = self.spread.compiled(begin, 2)
+        self.advance = self.spread.compiled(chain.advance, 2)
 
     def __call__(
         self,
@@ -171,14 +200,8 @@ class Sampler:
         the number of steps that every chain did since.
         """
         positions, mass = (None, None) if start is None else start
-        groups = [(keys, positions)]
-        if self.n_devices > 1:
-            place = functools.partial(NamedSharding, self.mesh)
-            groups = [jax.device_put((keys, positions), place(PartitionSpec("chains")))]
-            mass, arguments = jax.device_put((mass, arguments), place(PartitionSpec()))
-        elif self.sequential:
-            groups = [jax.tree.map(lambda x, c=c: x[c : c + 1], (keys, positions)) for c in range(len(keys))]
-        states = [self.begin(*group, mass, arguments) for group in groups]
+        groups, (mass, arguments) = self.spread.placed((keys, positions), mass, arguments)
+        states = [self.begin(group, mass, arguments) for group in groups]
         stops = [n_steps] if progress is None else np.unique(np.linspace(0, n_steps, BLOCKS + 1).astype(int))[1:]
         begin = 0
         for stop in stops:
@@ -188,12 +211,7 @@ class Sampler:
                 jax.block_until_ready(states)
                 progress(int(stop) - begin)
                 begin = int(stop)
-        parts = [(state.draws, state.extras) for state in states]
-        return jax.tree.map(lambda *x: np.concatenate([np.asarray(part) for part in x]), *parts)
-
-
-def _each(function: Callable[[Any], Any], xs: Any, sequential: bool) -> Any:
-    return jax.lax.map(function, xs) if sequential else jax.vmap(function)(xs)
+        return self.spread.joined([(state.draws, state.extras) for state in states])
 
 
 def variational(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,11 +23,14 @@ from jaxrank.models.likelihood import covariance, maximise
 from jaxrank.models.options import check_choice, check_count, check_flag, check_number
 from jaxrank.models.priors import Gaussian, Prior
 from jaxrank.numerics.precision import HIGHEST, precision
-from jaxrank.numerics.sampling import Sampler, Start, gaussian, nuts_chain, unconstrained, variational
+from jaxrank.numerics.sampling import Sampler, Start, devices_for, gaussian, nuts_chain, unconstrained, variational
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
 from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, PosteriorModel, base_name, name_for
+from jaxrank.resampling.configuration import check_running
 from jaxrank.resampling.progress import is_shown, progress_bar
+from jaxrank.resampling.sharing import Share
+from jaxrank.resampling.units import in_units, settings
 from jaxrank.results.posterior import Posterior
 from jaxrank.studies.fit import as_key, fit
 from jaxrank.studies.preparation import PAIRINGS
@@ -48,6 +52,7 @@ _MAXIMUM = {
 """The maximum of the posterior of models of pairs, as an identifier of the catalogue."""
 TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
 SAMPLERS = ("nuts", "laplace", "svi")
+_DRAW, _EXTRA = ">", "+"  # before the names of a chain's arrays
 
 
 def posterior(
@@ -66,6 +71,8 @@ def posterior(
     dense_mass: bool = False,
     n_steps: int = 5000,
     progress: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    shard: str | Share | None = None,
 ) -> Posterior:
     """Draw from the posterior of a model: not one order, but the probability of every rank.
 
@@ -92,6 +99,10 @@ def posterior(
     whose posteriors have narrower corners.
     **progress**: a progress bar; by default on a terminal only, where sampling takes more than two seconds.
 
+    **checkpoint**, **shard**: a folder that keeps finished chains, and which of them this process draws, as in
+    `jaxrank.bootstrap`; for "nuts". On a CPU the draws are those of one run; on an accelerator each device then draws a
+    chain at a time.
+
     Returns a `Posterior`; warns by `JaxrankWarning` where the chains cannot be trusted. Small models are fastest on a
     CPU.
     """
@@ -108,6 +119,10 @@ def posterior(
     if target_accept is None:
         target_accept = TARGET_ACCEPT[MODELS[kind].item_depth if kind in MODELS else 0]
     check_number("target_accept", target_accept, above=0, below=1)
+    check_running(checkpoint, None, shard)
+    if checkpoint is not None and (sampler != "nuts" or kind in CONJUGATE):
+        own = f"sampler={sampler!r} draws" if kind not in CONJUGATE else f"{kind} is drawn"
+        raise OptionError(f"checkpoint and shard are for the chains of sampler='nuts'; {own} at once, leave them out")
     begin = time.perf_counter()
     with precision(dtype):
         key = as_key(seed)
@@ -123,14 +138,13 @@ def posterior(
             elif sampler == "svi":
                 draws, extras = _svi(job, key, n_chains, n_samples, n_steps), {}
             else:
-                start = None if dense_mass else _start(job, key, n_chains)
-                options = (n_warmup, n_samples, target_accept, dense_mass, start is not None)
-                keys = jax.random.split(key, n_chains)
-                run = _sampler(job.model, n_chains, options)
-                n_steps = n_warmup + n_samples
-                with progress_bar(model, n_steps, progress, "steps of each chain") as advance:
-                    report = advance if is_shown(progress) else None
-                    draws, extras = run(keys, start, tuple(job.evidence), n_steps, report)
+                options = (n_warmup, n_samples, target_accept, dense_mass)
+                run = functools.partial(_chains, job, key, n_chains, options, model, progress)
+                labels = {"study": "posterior", "model": model, "pairing": pairing, "seed": seed, "chains": n_chains}
+                labels |= {"options": options, "priors": jax.tree.structure(job.priors)}
+                leaves = jax.tree.leaves((tuple(job.evidence), job.priors))
+                found = in_units(n_chains, run, settings(labels, *leaves), checkpoint, shard)
+                draws, extras = ({k[1:]: v for k, v in found.items() if k[0] == mark} for mark in (_DRAW, _EXTRA))
         draws, extras = ({k: np.asarray(v) for k, v in d.items()} for d in (draws, extras))
     result = Posterior(
         draws,
@@ -148,6 +162,22 @@ def posterior(
         for problem in result.chain_problems:
             warnings.warn(f"{model}: {problem}", JaxrankWarning, stacklevel=2)
     return result
+
+
+def _chains(
+    job: _Job, key: Any, n_chains: int, options: tuple[Any, ...], title: str, progress: bool | None, chains: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Draws and extras of some of the chains, (len(chains), n_samples, ...), by names that say which is which."""
+    n_warmup, n_samples, _, dense_mass = options
+    start = None if dense_mass else _start(job, key, n_chains)
+    keys = jax.random.split(key, n_chains)[chains]
+    if start is not None:
+        start = start._replace(position=jax.tree.map(lambda x: x[chains], start.position))
+    run = _sampler(job.model, devices_for(len(chains)), (*options, start is not None))
+    n_steps = n_warmup + n_samples
+    with progress_bar(title, n_steps, progress, "steps of each chain") as advance:
+        draws, extras = run(keys, start, tuple(job.evidence), n_steps, advance if is_shown(progress) else None)
+    return {**{_DRAW + k: v for k, v in draws.items()}, **{_EXTRA + k: v for k, v in extras.items()}}
 
 
 def default_model(data: Data) -> str:
@@ -234,8 +264,8 @@ def _standard_model(
 
 
 @functools.lru_cache(maxsize=16)
-def _sampler(model: Callable[..., None], n_chains: int, options: tuple[Any, ...]) -> Sampler:
-    return Sampler(nuts_chain(model, *options), n_chains)
+def _sampler(model: Callable[..., None], n_devices: int, options: tuple[Any, ...]) -> Sampler:
+    return Sampler(nuts_chain(model, *options), n_devices)
 
 
 def _model_name(model: str, data: Data) -> tuple[str, bool]:

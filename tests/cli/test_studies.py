@@ -190,3 +190,36 @@ def test_gpus_of_a_node_are_divided_among_its_tasks(layout: str) -> None:
 def test_malformed_hosts_are_explained(text: str, results: Path, capsys: pytest.CaptureFixture) -> None:
     assert call("bootstrap", results, "--hosts", text) == 2
     assert "--hosts" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
+@pytest.mark.parametrize("command", ["bootstrap", "converge", "posterior"])
+def test_a_grace_is_a_time(
+    results: Path, tmp_path: Path, command: str, seconds: str, capsys: pytest.CaptureFixture
+) -> None:
+    """-1 was taken for no time at all, and dropped the chunk in hand without a word."""
+    folder = tmp_path / "study"
+    assert call(command, results, "--checkpoint", folder, "--grace", seconds) == 2
+    assert f"--grace {seconds}; it is the seconds" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+def test_chains_are_shared_and_merged(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """`jaxrank posterior` and `jaxrank judges` by two shards, and the merge of each: the table of one run."""
+    table = tmp_path / "judged.csv"
+    rng = np.random.default_rng(1)
+    lines = [f"j{j},c{c},q{q},{rng.integers(0, 3)}" for j in range(2) for c in range(3) for q in range(8)]
+    table.write_text("\n".join(["judge,candidate,question,score", *lines]) + "\n")
+    for words in (
+        ["posterior", results, "-m", "bradley_terry", "--chains", 2, "--warmup", 20, "--samples", 20],
+        ["judges", table, "--samples", 20],
+    ):
+        folder, alone, merged = (tmp_path / f"{words[0]}{end}" for end in ("", "1.csv", "2.csv"))
+        assert call(*words, "-o", alone) == 0
+        assert call(*words, "--checkpoint", folder, "--shard", "1/2") == 0
+        assert "shard 1/2 is done" in capsys.readouterr().err
+        assert call(*words, "--checkpoint", folder, "--shard", "2/2") == 0
+        assert call("merge", folder, "-o", merged) == 0
+        assert merged.read_text() == alone.read_text()

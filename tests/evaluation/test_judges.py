@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from jaxrank.errors import DataError, OptionError
+from jaxrank.errors import DataError, OptionError, UnfinishedError
 from jaxrank.evaluation import judges
 from jaxrank.evaluation.judges import baselines
 from jaxrank.evaluation.judges.inference import joint_log_likelihood
@@ -382,3 +382,27 @@ def test_own_family_is_left_out_or_judged_apart():
 def test_bad_input(call, error, words):
     with pytest.raises(error, match=words):
         call(simulate(PI, THETA, 6)[0])
+
+
+@pytest.mark.slow
+@pytest.mark.rank_promotion("allow")
+@pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
+def test_chains_of_judges_are_shared_through_a_folder(tmp_path):
+    """Of one prior and of several, with a folder each; draws of perfect judges take no time and are not kept."""
+    scores = np.random.default_rng(0).integers(0, 3, (3, 4, 20))
+    how = {"n_chains": 2, "n_warmup": 20, "n_samples": 20, "seed": 1}
+    alone = judges.sensitivity(scores, priors=["moderate", "perfect"], **how)
+    folder = tmp_path / "study"
+    several = lambda shard: judges.sensitivity(
+        scores, priors=["moderate", "perfect"], checkpoint=folder, shard=shard, **how
+    )
+    with pytest.raises(UnfinishedError, match="shard 2/2 is done, 1 of 2 chains"):
+        several("2/2")
+    for shared in (several("1/2"), several("merge")):
+        for name, found in alone.items():
+            np.testing.assert_array_equal(shared[name].draws, found.draws)
+    assert sorted(p.name for p in folder.iterdir()) == ["moderate"]
+    with pytest.raises(OptionError, match="another study"):
+        judges.infer(scores[:2], checkpoint=folder / "moderate", **how)
+    with pytest.raises(OptionError, match="draws none"):
+        judges.infer(scores, prior="perfect", checkpoint=folder, **how)

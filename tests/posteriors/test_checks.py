@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from jaxrank.errors import DataError, JaxrankWarning, OptionError
+from jaxrank.errors import DataError, JaxrankWarning, OptionError, StoppedError, UnfinishedError
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.posteriors import checks, files
 from jaxrank.posteriors.models import likelihood_argument
 from jaxrank.posteriors.specs import MODELS
+from jaxrank.resampling.sharing import allow_work, request_stop
 
 pytestmark = pytest.mark.rank_promotion("allow")
 
@@ -244,6 +245,51 @@ def test_statuses_have_remedies_and_summary_says_them():
     assert "r_hat:" in repr(post)
 
 
+@pytest.mark.slow
+def test_chains_are_shared_through_a_folder(tmp_path):
+    """Every chain is a unit: two shards, a third that steals, the merge, and who is refused."""
+    how = {"sampler": "nuts", "n_warmup": 20, "n_chains": 3, "seed": 2, "priors": 2.0}
+    alone = drawn("bradley_terry", **how)
+    part = lambda folder, **more: drawn("bradley_terry", checkpoint=tmp_path / folder, **{**how, **more})
+    with pytest.raises(UnfinishedError, match="shard 1/2 is done, 2 of 3 chains"):
+        part("halves", shard="1/2")
+    with pytest.raises(UnfinishedError, match="chain 1 has no file"):
+        part("halves", shard="merge")
+    found = [part("halves", shard="2/2"), part("halves", shard="merge"), part("stolen", shard="steal"), part("own")]
+    for other in found:
+        assert {*other.draws, *other.extras} == {*alone.draws, *alone.extras}
+        for name, x in (alone.draws | alone.extras).items():
+            np.testing.assert_array_equal((other.draws | other.extras)[name], x, err_msg=name)
+    assert not list((tmp_path / "stolen").glob("*.claim"))
+    for refused, message in (
+        (lambda: part("own", seed=3), "another study"),
+        (lambda: part("own", priors=1.0), "another study"),
+        (lambda: part("many", shard="1/4"), "3 chains leave some of 4 shards"),
+        (lambda: drawn("bradley_terry", shard="1/2"), "name a folder"),
+        (lambda: part("other", sampler="laplace"), "checkpoint and shard are for the chains"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            refused()
+    request_stop()
+    try:
+        with pytest.raises(StoppedError, match="the same call goes on"):
+            part("stopped")
+        np.testing.assert_array_equal(part("own").theta, alone.theta)  # nothing is left to do
+    finally:
+        allow_work()
+
+
+def test_the_study_of_a_posterior_has_the_same_name_in_every_process():
+    """What is written of priors says nothing of where they lie in memory."""
+    from numpyro.distributions import Normal
+
+    from jaxrank.studies.posterior import _prepare
+
+    job = _prepare(jr.Responses(tensor()), "bradley_terry", {"theta": Normal(0.0, 2.0)}, False, "aligned")
+    words = str(jax.tree.structure(job.priors))
+    assert " at 0x" not in words and "Normal" in words
+
+
 WORKER = """
 import contextlib, sys, jax, numpy as np, warnings
 import jaxrank as jr
@@ -254,6 +300,11 @@ out, seen = {}, []
 studies.progress_bar = lambda *_: contextlib.nullcontext(seen.append)
 for model in sys.argv[2:]:
     seen.clear()
+    if model == "judges":
+        scores = np.random.default_rng(5).integers(0, 3, (3, 4, 20))
+        judged = jr.judges.infer(scores, n_chains=8, n_warmup=30, n_samples=30, seed=3)
+        out |= {"judges/draws": judged.draws, "judges/theta": judged.theta}
+        continue
     post = jr.posterior(R, model, n_warmup=60, n_samples=60, seed=7, progress=True)
     assert sum(seen) == 120 and len(seen) > 5, seen
     out |= {f"{model}/{k}": v for k, v in post.draws.items()}
@@ -271,12 +322,13 @@ def chains_on(devices: int, out: Path, *models: str) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("models", [("bradley_terry_davidson",), ("rasch_2pl",)])
-def test_same_draws_on_one_and_four_devices(models, tmp_path):
-    one, four = (chains_on(d, tmp_path / f"{d}.npz", *models) for d in (1, 4))
-    assert one.keys() == four.keys()
+@pytest.mark.parametrize("models", [("bradley_terry_davidson",), ("rasch_2pl",), ("judges",)])
+def test_same_draws_on_one_and_eight_devices(models, tmp_path):
+    """Posteriors of four chains, which take four of the devices, and judges of eight."""
+    one, eight = (chains_on(d, tmp_path / f"{d}.npz", *models) for d in (1, 8))
+    assert one.keys() == eight.keys()
     for name, draws in one.items():
-        np.testing.assert_array_equal(draws, four[name], err_msg=name)
+        np.testing.assert_array_equal(draws, eight[name], err_msg=name)
 
 
 @pytest.mark.slow

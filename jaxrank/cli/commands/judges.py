@@ -16,6 +16,7 @@ from jaxrank.cli.arguments import (
 )
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
+from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
 from jaxrank.cli.tables import Table
 from jaxrank.errors import DataError, OptionError
 from jaxrank.results.bars import Bars
@@ -74,6 +75,11 @@ def judges(
     seed: Seed = 0,
     output: Output = None,
     plot: Plots = [],  # noqa: B006  (typer reads the default and never changes it)
+    checkpoint: CheckpointFolder = None,
+    shard: Shard = None,
+    steal: Steal = False,
+    claim_timeout: ClaimTimeout = 60.0,
+    grace: Grace = GRACE,
 ) -> None:
     """Rank the candidates of FILE from the scores of judges: posterior scores and ranks beside the plain means."""
     import warnings
@@ -122,13 +128,13 @@ def judges(
         "seed": seed,
     }
     options |= {"likelihood": likelihood, "gold": gold, "spread": deviation}
-    with warnings.catch_warnings(record=True) as caught:
+    share = share_of(shard, steal, claim_timeout, checkpoint)
+    options |= {"checkpoint": checkpoint, "shard": share}
+    wanted = [prior, *(name for name in judging.FAMILY if sensitivity and name != prior)]
+    with shared(checkpoint, share, grace), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", JaxrankWarning)
-        found = judging.infer(scores, prior=prior, **options)
-        others = {}
-        if sensitivity:
-            rest = [name for name in judging.FAMILY if name != prior]
-            others = judging.sensitivity(scores, priors=rest, **options)
+        others = judging.sensitivity(scores, priors=wanted, **options)
+    found = others.pop(prior)
     for warning in caught:
         say(f"note: {warning.message}")
     if found.expected_accuracy is not None:

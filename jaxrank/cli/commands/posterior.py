@@ -19,6 +19,7 @@ from jaxrank.cli.arguments import (
 )
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
+from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
 from jaxrank.cli.tables import Table
 from jaxrank.results.bars import Bars
 
@@ -49,6 +50,11 @@ def posterior(
     output: Output = None,
     save: Annotated[Path | None, save_option("all draws", (".nc", ".zarr", ".npz"))] = None,
     plot: Plots = [],  # noqa: B006
+    checkpoint: CheckpointFolder = None,
+    shard: Shard = None,
+    steal: Steal = False,
+    claim_timeout: ClaimTimeout = 60.0,
+    grace: Grace = GRACE,
 ) -> None:
     """Sample the posterior of a model: strengths, ranks and their probabilities."""
     import warnings
@@ -65,7 +71,8 @@ def posterior(
         check_format(save)
     plots = check_plots(plot, Posterior)
     name = method or default_model(data)
-    with warnings.catch_warnings():
+    share = share_of(shard, steal, claim_timeout, checkpoint)
+    with shared(checkpoint, share, grace), warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)  # said below, once
         found = posterior(
             data,
@@ -76,6 +83,8 @@ def posterior(
             n_samples=samples,
             seed=seed,
             sampler=cast(Any, sampler),
+            checkpoint=checkpoint,
+            shard=share,
         )
         frame = found.to_frame(level=level)
     say_headline(found, level)

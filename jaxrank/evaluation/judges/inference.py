@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.data.device import put
-from jaxrank.errors import DataError, JaxrankWarning, OptionError
+from jaxrank.errors import DataError, JaxrankWarning, OptionError, UnfinishedError
 from jaxrank.evaluation.judges.draws import CandidateDraws
 from jaxrank.evaluation.judges.patterns import Patterns, patterns_of
 from jaxrank.evaluation.judges.perfect import perfect_draws
@@ -29,7 +30,11 @@ from jaxrank.evaluation.judges.priors import FAMILY, JudgePrior, find_prior
 from jaxrank.evaluation.judges.scores import checked_scores, level_counts, values_of
 from jaxrank.models.options import check_choice, check_count, check_number, numbers, shown
 from jaxrank.numerics.precision import HIGHEST, precision
+from jaxrank.numerics.sampling import Spread, devices_for
 from jaxrank.numerics.seeds import as_key, check_seed
+from jaxrank.resampling.checkpoint import folder_of
+from jaxrank.resampling.sharing import Share
+from jaxrank.resampling.units import in_units, settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +71,8 @@ def infer(
     n_chains: int = 4,
     seed: int = 0,
     dtype: str | None = "float64",
+    checkpoint: str | os.PathLike[str] | None = None,
+    shard: str | Share | None = None,
 ) -> JudgePosterior:
     """Posterior of all candidates and judges [simplex2025].
 
@@ -83,6 +90,8 @@ def infer(
     default; the score of a candidate is its expected value, in the unit of the values.
     **n_samples**, **n_warmup**: draws kept (4 or more) and left out of each of ``n_chains`` chains.
     **seed**: whole number; the same seed gives the same draws.
+    **checkpoint**, **shard**: a folder that keeps finished chains, and which of them this process draws, as in
+    `jaxrank.bootstrap`; not for "perfect", whose draws take no time.
     **dtype**: "float64" (default: chains do not settle in float32 where a judge gave many scores), "float32", or None
     for JAX's configuration.
 
@@ -107,6 +116,8 @@ def infer(
     chosen.expected(m)  # weights that do not fit M levels are refused here
     name = prior if isinstance(prior, str) else chosen.name
     if chosen.kind == "perfect":
+        if checkpoint is not None or shard is not None:
+            raise OptionError('checkpoint and shard are for chains, and prior="perfect" draws none; leave them out')
         if spread != 0:
             raise OptionError(
                 f"spread={spread!r} says how far matrices of judges differ by candidate, and perfect judges have none; "
@@ -122,7 +133,22 @@ def infer(
     with precision(dtype):
         keys = jax.random.split(as_key(seed), n_chains)
         learned = spread if isinstance(spread, str) else float(spread)
-        drawn = jax.tree.map(np.asarray, draw_chains(keys, data, chosen, sizes, n_warmup, n_samples, learned))
+        how = (chosen, sizes, n_warmup, n_samples, learned)
+        labels = {
+            "study": "judges",
+            "prior": chosen,
+            "sizes": sizes,
+            "chain": how[2:],
+            "seed": seed,
+            "chains": n_chains,
+        }
+        drawn = in_units(
+            n_chains,
+            lambda chains: draw_chains(keys[chains], data, *how),
+            settings(labels, *jax.tree.leaves(data)),
+            checkpoint,
+            shard,
+        )
     score = drawn["pi"] @ v
     flat = score.reshape(-1, score.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -155,7 +181,7 @@ def sensitivity(
 ) -> dict[str, JudgePosterior]:
     """The posterior under every prior of the family, from no trust to perfect trust: how far the ranking depends on it.
 
-    **options** as in `infer`. Order as in ``priors``.
+    **options** as in `infer`; a ``checkpoint`` has a folder for every prior. Order as in ``priors``.
     """
     if isinstance(priors, str | JudgePrior) or not isinstance(priors, Iterable):
         raise OptionError(f"priors={shown(priors)}; it must be a list of priors")
@@ -168,8 +194,26 @@ def sensitivity(
             raise OptionError(f"sensitivity has no option {option!r}; it has priors, {', '.join(known)}")
     for prior in several:  # before the first run, which may take long
         find_prior(prior)
-    results = [infer(scores, prior=prior, **options) for prior in several]
-    return {result.prior: result for result in results}
+    results: dict[str, JudgePosterior] = {}
+    unfinished: UnfinishedError | None = None
+    for prior in several:
+        try:
+            result = infer(scores, prior=prior, **{**options, **kept_apart(prior, **options)})
+            results[result.prior] = result
+        except UnfinishedError as error:  # this process has its part of the other priors yet to do
+            unfinished = error
+    if unfinished is not None:
+        raise unfinished
+    return results
+
+
+def kept_apart(prior: str | JudgePrior, checkpoint: Any = None, shard: Any = None, **_: Any) -> dict[str, Any]:
+    """Where one prior of several keeps its chains, and who draws them; nothing of "perfect", which draws none."""
+    chosen = find_prior(prior)
+    if checkpoint is None or chosen.kind == "perfect":
+        return {"checkpoint": None, "shard": None if chosen.kind == "perfect" else shard}
+    name = prior if isinstance(prior, str) else chosen.name
+    return {"checkpoint": folder_of(checkpoint, name), "shard": shard}
 
 
 def joint_log_likelihood(pi: Array, theta: Array, patterns: Patterns) -> Array:
@@ -215,7 +259,6 @@ def draw_chain(
     return {name: mcmc.get_samples()[name] for name in ("pi", "theta")}
 
 
-@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5, 6))
 def draw_chains(
     keys: Array,
     data: Any,
@@ -224,9 +267,18 @@ def draw_chains(
     n_warmup: int,
     n_samples: int,
     spread: float | str = 0.0,
-) -> dict[str, Array]:
-    """`draw_chain` for every key on the same data; other data of the same shapes do not compile again."""
-    return jax.vmap(lambda key: draw_chain(key, data, prior, sizes, n_warmup, n_samples, spread))(keys)
+) -> dict[str, np.ndarray]:
+    """`draw_chain` for every key on the same data, over the devices; other data of the same shapes do not compile
+    again. On a CPU the same draws on any number of devices."""
+    over, draw = _compiled(devices_for(len(keys)), prior, sizes, n_warmup, n_samples, spread)
+    groups, (data,) = over.placed(keys, data)
+    return over.joined([draw(group, data) for group in groups])
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(n_devices: int, *options: Any) -> tuple[Spread, Callable[..., Any]]:
+    over = Spread(n_devices)
+    return over, over.compiled(lambda key, data: draw_chain(key, data, *options), 1)
 
 
 def _model(prior: JudgePrior, sizes: tuple[int, int, int], spread: float | str, data: Any) -> None:
