@@ -287,6 +287,7 @@ def test_a_calibrated_vote_prefers_what_is_more_often_right() -> None:
     good = rng.random(400) < 0.5
     scores = np.clip(rng.normal(0.4 + 0.2 * good, 0.1), 0.01, 0.99)
     rule = an.KdeWeighted.fit(scores, good)
+    assert rule.formula() == an.KdeWeighted.fit(scores[:200], good[:200]).formula()  # nothing is compiled for new data
     weights = rule.weights(np.array([0.3, 0.5, 0.7]))
     assert weights[0] < -1 < 1 < weights[2] and abs(weights[1]) < 0.5
     answers = an.Answers([[["a", "a", "b"]]], [[[0.3, 0.3, 0.7]]], ["b"])

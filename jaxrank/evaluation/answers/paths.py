@@ -160,7 +160,7 @@ def credits_of(rules: Sequence[Rule], ties: str, group: Group, key: Array, n_pat
     out = np.empty((n_questions, n_paths, len(rules), n), np.float16 if ties == "share" else np.uint8)
     some = -(-n_paths // -(-n_paths // _LANES))
     several = max(_LANES // some, 1)
-    run = partial(_follow, tuple(rules), own, ties, replace, group.mixed)
+    run = partial(_follow, tuple(rule.formula() for rule in rules), own, ties, replace, group.mixed)
 
     def one(start: tuple[int, int]) -> None:
         rows = np.minimum(np.arange(start[0], start[0] + several), n_questions - 1)

@@ -37,6 +37,10 @@ class Rule(abc.ABC):
         """`OptionError` for an option out of its range."""
         return
 
+    def formula(self) -> Rule:
+        """The rule without the data that only its weights are made of: what compiled code depends on."""
+        return self
+
     def __str__(self) -> str:
         return called(self)
 
@@ -195,6 +199,9 @@ class KdeWeighted(Linear):
             raise OptionError("kde_weighted needs judged completions: jaxrank.answers.KdeWeighted.fit(scores, correct)")
         if len(self.chances) != len(self.edges) + 1:
             raise OptionError(f"chances has {len(self.chances)} values; {len(self.edges)} edges make one more bin")
+
+    def formula(self) -> Rule:
+        return KdeWeighted((0.0, 0.0), (0.0, 0.0))
 
     def weights(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(logit(scores), *_log_ratio(self))
