@@ -152,3 +152,14 @@ def test_report_and_columns():
     columns = d.to_dict()
     assert columns["severity"] == sorted(columns["severity"], key=["problem", "caution", "note"].index)
     assert len({len(v) for v in columns.values()}) == 1
+
+
+def test_one_voter_is_found_among_voters_of_ties_alone():
+    """Voters whose votes nobody reads are in between, so that places among those who are read are not their own."""
+    pairs = np.repeat([[0, 1], [1, 2], [0, 2]], 100, axis=0)
+    voter, won = np.arange(300) % 40, (np.arange(300) % 5 < 3) * 1.0  # the first of a pair wins three of five
+    won[voter < 4] = 0.5
+    a, b = np.r_[pairs[:, 0], np.full(40, 2)], np.r_[pairs[:, 1], np.full(40, 1)]
+    columns = {"voter": [f"v{v}" for v in [*voter, *[17] * 40]]}  # forty votes more for the last, against the second
+    votes = jr.Comparisons(a, b, np.r_[won, np.ones(40)], models=["x", "y", "z"], columns=columns)
+    assert "'v17'" in jr.diagnose(votes)["one voter"].says

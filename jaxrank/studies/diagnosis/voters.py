@@ -60,13 +60,15 @@ def one_voter(votes: Votes) -> Finding | None:
     if whole.deviations is None:
         return None
     change, shares = whole.deviations
-    n = len(whole.models)
-    if shares is None or len(change) < index.size:
-        return None  # voters without a battle that is read: places no longer say who
+    n, data = len(whole.models), votes.data
+    decided = data.count * data.weight * (data.outcome != TIE)
+    who = np.flatnonzero(np.bincount(index.index, decided, index.size))  # voters of ties alone change nothing
+    if shares is None or len(change) != len(who):
+        return None
     scores = whole.scores - change[:, :n] / (1 - np.minimum(shares, 0.99))[:, None]
     order = np.argsort(np.argsort(-scores, axis=1), axis=1) + 1
     largest = np.abs(order - whole.ranks).max(axis=1)
-    tried = np.lexsort([-np.abs(change[:, :n]).max(axis=1), -largest])[:_TRIED]
+    tried = who[np.lexsort([-np.abs(change[:, :n]).max(axis=1), -largest])[:_TRIED]]
     names, _ = _voters(votes)
     exact: list[tuple[int, int, Result]] = []
     for v in tried.tolist():
