@@ -114,11 +114,14 @@ def places(names: Sequence[str] | int, chosen: Any, what: str) -> np.ndarray:
     if chosen is None:
         return np.arange(size)
     try:
-        values = np.asarray(chosen).ravel().tolist()
+        array = np.asarray(chosen).ravel()
     except ValueError:
         raise OptionError(
             f"{what} must be one list of names or of whole numbers, not lists of several lengths"
         ) from None
+    if array.dtype.kind == "i" and len(array) and -size <= array.min() and array.max() < size:
+        return array.astype(int) % size  # there may be millions
+    values = array.tolist()
     if values and all(isinstance(v, bool) for v in values):
         if len(values) != size:
             raise OptionError(f"{what}: the mask has {len(values)} entries; it needs one for each of {size} {what}")
