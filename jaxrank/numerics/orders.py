@@ -127,7 +127,7 @@ def compare_rankings(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
 
     >>> import jaxrank as jr
     >>> {name: round(x, 2) for name, x in jr.compare_rankings([1, 2, 3, 4, 5], [1, 3, 2, 4, 5]).items()}
-    {'kendall_tau': 0.8, 'spearman': 0.9, 'weighted_tau': 0.74, 'share_moved': 0.4, 'largest_move': 0.25}
+    {'kendall_tau': 0.8, 'spearman': 0.9, 'weighted_tau': 0.82, 'share_moved': 0.4, 'largest_move': 0.25}
     """
     first, second = _ranks(a, "a"), _ranks(b, "b")
     if len(first) != len(second):
