@@ -322,7 +322,7 @@ def chains_on(devices: int, out: Path, *models: str) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("models", [("bradley_terry_davidson",), ("rasch_2pl",), ("judges",)])
+@pytest.mark.parametrize("models", [("bradley_terry_davidson",), ("rasch_2pl",), ("judges",)], ids="-".join)
 def test_same_draws_on_one_and_eight_devices(models, tmp_path):
     """Posteriors of four chains, which take four of the devices, and judges of eight."""
     one, eight = (chains_on(d, tmp_path / f"{d}.npz", *models) for d in (1, 8))
