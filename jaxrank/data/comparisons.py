@@ -204,7 +204,7 @@ class Comparisons(Counted):
         columns = {name: values[kept] for name, values in self.columns.items()}
         return self._made(*fields, names, (*self.notes, *said), columns)
 
-    def reweighted(self, factor: np.ndarray) -> Comparisons:
+    def _reweighted(self, factor: np.ndarray) -> Comparisons:
         """The same battles, the weight of each times a factor (E,), 0 or more: a mask leaves battles out."""
         fields = self.a, self.b, self.outcome, self.count, self.models, self.notes
         return self._made(*fields, {**self.columns, WEIGHT: self.weight * factor})
@@ -220,7 +220,7 @@ class Comparisons(Counted):
         pair = np.minimum(self.a, self.b) * np.int64(len(self.models)) + np.maximum(self.a, self.b)
         met = np.bincount(pair, self.count)
         factor = self.count.sum() / ((met > 0).sum() * np.where(met > 0, met, 1))
-        made = self.reweighted(factor[pair])
+        made = self._reweighted(factor[pair])
         said = "every pair that met has the same total weight"
         return self._made(*made.arrays()[:4], made.models, (*self.notes, said), made.columns)
 

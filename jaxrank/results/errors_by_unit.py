@@ -45,7 +45,7 @@ class ErrorsByUnit:
 
     def by_cluster(self, column: str) -> Contributions | None:
         """`contributions` of the clusters that a column makes of questions, or of battles."""
-        if column == self.cluster and not self.data.questions:
+        if self.cluster is not None and column == self.cluster and not self.data.questions:
             return of_deviations(self.deviations, len(self.data.models))
         with self.precision():
             return of_clusters(self.ranker, self.stat, self.fit, self.data, column)
@@ -53,8 +53,9 @@ class ErrorsByUnit:
     @cached_property
     def deviations(self) -> tuple[np.ndarray, np.ndarray | None] | None:
         """How far each cluster of battles moves strengths and coefficients, of a result that is `clustered`: several
-        statements about it ask for the same. See `jaxrank.models.pairs.clusters.battle_deviations`."""
-        assert self.cluster is not None
+        statements about it ask for the same. See `jaxrank.models.pairs.clusters.battle_deviations`; None for others."""
+        if self.cluster is None or self.data.questions:
+            return None
         with self.precision():
             return deviations(self.ranker, self.stat, self.fit, self.data, self.cluster)
 

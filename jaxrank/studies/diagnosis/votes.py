@@ -55,7 +55,7 @@ class Votes:
     def fit(self, inside: np.ndarray | None = None, **options: Any) -> Result:
         """A fit of the battles ``inside`` a mask, errors by voter: of the same shape for all masks, which saves
         compilations."""
-        data = self.data if inside is None else self.data.reweighted(inside)
+        data = self.data if inside is None else self.data._reweighted(inside)
         found = fit(data, "bradley_terry", prior=_WIDE, dtype="float64", **options)
         return found if self.voters is None else found.clustered(self.voters)
 
