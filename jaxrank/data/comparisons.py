@@ -206,6 +206,9 @@ class Comparisons(Counted):
 
     def _reweighted(self, factor: np.ndarray) -> Comparisons:
         """The same battles, the weight of each times a factor (E,), 0 or more: a mask leaves battles out."""
+        factor = _floats(factor, "factor")
+        if factor.shape != self.a.shape or not np.all(np.isfinite(factor) & (factor >= 0)):
+            raise DataError(f"factor must be an array of {len(self.a)} numbers of 0 or more, one for each battle")
         fields = self.a, self.b, self.outcome, self.count, self.models, self.notes
         return self._made(*fields, {**self.columns, WEIGHT: self.weight * factor})
 

@@ -141,13 +141,13 @@ def test_judges_options_reach_the_posterior(tmp_path, monkeypatch):
     frame = pd.DataFrame({"score": rng.integers(0, 3, 40)}, index=axes).reset_index()
     path, asked = tmp_path / "scores.csv", []
     frame.to_csv(path, index=False)
-    real = jr.judges.infer
+    real = jr.judges.sensitivity
 
-    def seen(scores, prior, **options):
+    def seen(scores, priors, **options):
         asked.append(options)
-        return real(scores, prior="perfect", **{**options, "spread": 0})
+        return dict.fromkeys(priors, real(scores, priors=["perfect"], **{**options, "spread": 0})["perfect"])
 
-    monkeypatch.setattr("jaxrank.evaluation.judges.infer", seen)
+    monkeypatch.setattr("jaxrank.evaluation.judges.sensitivity", seen)
     run("judges", path, "--spread", "0.5", "--likelihood", "counts", "--values", "0,1,5", "--samples", "50")
     run("judges", path, "--spread", "free", "--samples", "50")
     assert [o["spread"] for o in asked] == [0.5, "free"] and asked[0]["likelihood"] == "counts"
