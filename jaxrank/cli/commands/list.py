@@ -18,7 +18,7 @@ from jaxrank.cli.arguments import (
 from jaxrank.cli.tables import Table
 
 ORDER = (
-    *("pointwise", "bayes", "pass_family", "geometric", "best_of_k", "thompson"),
+    *("pointwise", "bayes", "pass_family", "geometric", "tails", "best_of_k", "thompson"),
     *("robust_means", "standings", "reference_means", "majority"),
     *("rasch", "irt_marginal", "irt_joint", "rasch_cml", "dynamic_irt"),
     *(
