@@ -28,7 +28,7 @@ class TailPass(MeanOfTries):
     **Scores** in [0, sum of v]; not centred. Of outcomes 0 and 1 this is `ThresholdSpectrumAtK`.
     **Fields** ``v``: weights (k,) of the thresholds 1/k..1, 0 or more, with a sum of at most 1; their number is k.
     Default (1/2, 1/2), a choice of this library. ``w``: reward of each category, from 0 to 1; default None, its value
-    over the largest.
+    over the largest (of values below 0, as where lower is better, 0 for the lowest and 1 for the highest).
     **Status** undefined where a question has fewer than k trials.
     **Departs** in being one number: the source has the profile over thresholds, `evaluation.tail_pass_profile` here.
     """
@@ -67,11 +67,12 @@ class TailPass(MeanOfTries):
 
 
 def rewards_of(w: Any, levels: Float[Array, " categories"]) -> Float[Array, " categories"]:
-    """The reward of each category, by default its value over the largest."""
+    """The reward of each category, by default its value over the largest, or from the lowest where that is below 0."""
     if w is not None:
         return jnp.asarray(w, levels.dtype)
-    most = jnp.max(levels)
-    return levels / jnp.where(most > 0, most, 1)
+    raised = levels - jnp.minimum(jnp.min(levels), 0)
+    most = jnp.max(raised)
+    return raised / jnp.where(most > 0, most, 1)
 
 
 def payoff(

@@ -308,16 +308,18 @@ def _logistic_slope(theta: Array, won: Array, ahead: Array, behind: Array) -> Ar
 
 
 def _logistic_parts_alone(theta: Array, won: Array, ahead: Array, behind: Array) -> tuple[Array, Array, Array]:
-    """`BradleyTerryLikelihood.parts` of single arrays. What reads a table by column does nothing else beside it: it
-    does not run along the lanes of a vector."""
-    d = _differences(theta)
+    """`BradleyTerryLikelihood.parts` of single arrays. Degrees are sums along both axes of one table: what reads it by
+    column does not run along the lanes of a vector."""
+    d, lost = _differences(theta), won.T
     value = _total(won * (jnp.maximum(-d, 0) + jnp.log1p(jnp.exp(-jnp.abs(d)))))
-    missed = _apart(won * behind)
-    bent = _apart(missed * ahead)
-    pull = _apart(missed - missed.T)  # antisymmetric to the last bit, as with lanes
+    bent = _apart(won * behind * ahead)
+    # As with lanes, antisymmetric to the last bit: both members of a pair go through one multiplication and addition.
+    front, more, less = d >= 0, jnp.maximum(ahead, behind), jnp.minimum(ahead, behind)
+    pull = jnp.where(front, lost, won) * more - jnp.where(front, won, lost) * less
+    gradient = jnp.sum(jnp.where(front, pull, -pull), axis=1)
     on = identity(len(won), 2)
     degree = jnp.sum(bent, axis=0) + jnp.sum(bent, axis=1)
-    return value, jnp.sum(pull, axis=0), jnp.where(on, degree[:, None], -(bent + bent.T))
+    return value, gradient, jnp.where(on, degree[:, None], -(bent + bent.T))
 
 
 # Made once and kept: not computed anew by everything that reads it.
