@@ -10,11 +10,18 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from jaxrank.errors import OptionError
 from jaxrank.evaluation.estimates import Cells, Estimate, interval_estimate, over_questions
-from jaxrank.evaluation.profile_draws import TailPassDraws
+from jaxrank.evaluation.profile_draws import TailPassDraws, threshold_weights
 from jaxrank.models.options import check_count, check_number
-from jaxrank.numerics.count_states import MOST, chances, count_states, posterior_moments, twice
+from jaxrank.numerics.count_states import (
+    MOST,
+    chances,
+    count_states,
+    mean_rewards,
+    posterior_moments,
+    reaching,
+    twice,
+)
 from jaxrank.numerics.precision import precision
 
 
@@ -45,11 +52,11 @@ class TailPassProfile:
     @functools.cached_property
     def average(self) -> Float[np.ndarray, " states"]:
         """The mean reward of each split of k tries."""
-        return self.states @ self.rewards / self.k
+        return mean_rewards(self.states, self.rewards)
 
     @functools.cached_property
     def reached(self) -> Float[np.ndarray, "states thresholds"]:
-        return (self.average[:, None] >= self.thresholds - 1e-12).astype(float)
+        return reaching(self.states, self.rewards, self.thresholds)
 
     @functools.cached_property
     def question_mean(self) -> Float[np.ndarray, "models questions thresholds"]:
@@ -84,7 +91,7 @@ class TailPassProfile:
 
     def linear(self, v: npt.ArrayLike, level: float = 0.95) -> Estimate:
         """sum_t v_t T(rho_t): **v** (T,), 0 or more with the sum 1."""
-        return self._estimate(self.reached @ self._weights(v), level)
+        return self._estimate(self.reached @ threshold_weights(v, len(self.thresholds)), level)
 
     def moment(self, lam: float, level: float = 0.95) -> Estimate:
         """E (mean reward)^lam, lam above 0: 1 is the mean reward, more of it prefers tries that are good together."""
@@ -97,7 +104,7 @@ class TailPassProfile:
 
     def stability(self, level: float = 0.95) -> Estimate:
         """Chance of the reward 1 in every try."""
-        return self._estimate((self.average >= 1 - 1e-12).astype(float), level)
+        return self._estimate(reaching(self.states, self.rewards, np.ones(1))[:, 0], level)
 
     def at_k(self, k: int, thresholds: npt.ArrayLike | None = None) -> TailPassProfile:
         """The same evidence at another number of tries."""
@@ -112,13 +119,6 @@ class TailPassProfile:
         p = rng.standard_gamma(self.alpha, (n_draws, *self.alpha.shape))
         p /= p.sum(axis=-1, keepdims=True)
         return TailPassDraws(p, self.weight, self.k, self.rewards, self.thresholds, self.cells.single)
-
-    def _weights(self, v: npt.ArrayLike) -> np.ndarray:
-        check_number("v", v, 0, ndim=1)
-        weights = np.asarray(v, float)
-        if weights.shape != self.thresholds.shape or abs(weights.sum() - 1) > 1e-9:
-            raise OptionError(f"v needs {len(self.thresholds)} weights with the sum 1, one a threshold")
-        return weights
 
     def _estimate(self, value: np.ndarray, level: float) -> Estimate:
         with precision("float64"):

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_choice, check_count, check_number
-from jaxrank.numerics.count_states import count_states, log_ways
+from jaxrank.numerics.count_states import count_states, log_ways, mean_rewards, reaching
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +66,8 @@ class TailPassDraws:
                     parts = parts + (share / chance if share else 0)
             return (1 / parts)[..., None]
 
-        average = count_states(self.k, len(self.rewards)) @ self.rewards / self.k
-        ends = np.column_stack([average > 0, average >= 1 - 1e-12]).astype(float)
+        states = count_states(self.k, len(self.rewards))
+        ends = np.column_stack([mean_rewards(states, self.rewards) > 0, reaching(states, self.rewards, np.ones(1))])
         return self._means(mean, ends)[..., 0]
 
     def discovery(self) -> np.ndarray:
@@ -81,7 +81,7 @@ class TailPassDraws:
     def moment(self, lam: float) -> np.ndarray:
         """E (mean reward)^lam."""
         check_number("lam", lam, above=0)
-        average = count_states(self.k, len(self.rewards)) @ self.rewards / self.k
+        average = mean_rewards(count_states(self.k, len(self.rewards)), self.rewards)
         return self._means(lambda tails: tails, (average**lam)[:, None])[..., 0]
 
     def shortfall(self, target: npt.ArrayLike, v: npt.ArrayLike | None = None, eps: float = 0.01) -> np.ndarray:
@@ -104,19 +104,12 @@ class TailPassDraws:
 
     def _weights(self, v: npt.ArrayLike | None) -> np.ndarray:
         n = len(self.thresholds)
-        if v is None:
-            return np.full(n, 1 / n)
-        check_number("v", v, 0, ndim=1)
-        weights = np.asarray(v, float)
-        if weights.shape != (n,) or abs(weights.sum() - 1) > 1e-9:
-            raise OptionError(f"v needs {n} weights with the sum 1, one a threshold")
-        return weights
+        return np.full(n, 1 / n) if v is None else threshold_weights(v, n)
 
     def _means(self, of: Callable[[np.ndarray], np.ndarray], value: np.ndarray | None = None) -> np.ndarray:
         """Mean over questions of ``of`` (what each question's k tries give), (B, L, ...); some draws at a time."""
         states = count_states(self.k, len(self.rewards))
-        average = states @ self.rewards / self.k
-        gives = (average[:, None] >= self.thresholds - 1e-12).astype(float) if value is None else value
+        gives = reaching(states, self.rewards, self.thresholds) if value is None else value
         log = log_ways(states)
         made = []
         several = max(int(4e6 / (self.weight.size * len(states))), 1)
@@ -207,3 +200,12 @@ _KINDS = {
     "maxent": (_maxent, ("mean",)),
     "payoff": (_payoff, ("u",)),
 }
+
+
+def threshold_weights(v: npt.ArrayLike, n: int) -> Float[np.ndarray, " thresholds"]:
+    """Weights ``v`` of ``n`` thresholds with the sum 1, checked."""
+    check_number("v", v, 0, ndim=1)
+    weights = np.asarray(v, float)
+    if weights.shape != (n,) or abs(weights.sum() - 1) > 1e-9:
+        raise OptionError(f"v needs {n} weights with the sum 1, one a threshold")
+    return weights

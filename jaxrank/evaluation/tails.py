@@ -28,7 +28,7 @@ from jaxrank.evaluation.estimates import (
 from jaxrank.evaluation.profile import TailPassProfile
 from jaxrank.evaluation.tries import check_trials, method_of, spectrum_weights, whole
 from jaxrank.models.options import check_number
-from jaxrank.numerics.count_states import count_states, mean_over, posterior_moments, twice
+from jaxrank.numerics.count_states import count_states, mean_over, posterior_moments, reaching, twice
 from jaxrank.numerics.precision import precision
 
 
@@ -64,7 +64,7 @@ def tail_pass(
         if not extrapolate:
             check_trials(cells, k)
         states = count_states(k, len(rewards))
-        value = _reached(states, rewards, np.arange(1, k + 1) / k) @ weights
+        value = reaching(states, rewards, np.arange(1, k + 1) / k) @ weights
         values, point, mean, sd = _moments(cells.stat, cells.prior, k, value, twice(states, value, value))
         method = method_of(method, point)
         bounds = 0.0, float(weights.sum())
@@ -131,11 +131,6 @@ def _read(R: Evaluated, R0: npt.ArrayLike | None, strength: Any, w: npt.ArrayLik
     if levels.min(initial=0) < 0:
         raise OptionError("R has outcomes below 0; give w, a reward from 0 to 1 for each category")
     return cells, levels / max(levels.max(initial=0), np.finfo(float).tiny)
-
-
-def _reached(states: np.ndarray, rewards: np.ndarray, bars: np.ndarray) -> np.ndarray:
-    """bool (states, thresholds): whether the mean reward of a split of k tries reaches them."""
-    return states @ rewards[:, None] / states[0].sum() >= bars - 1e-12
 
 
 @eqx.filter_jit

@@ -21,6 +21,7 @@ from jaxrank.numerics.precision import HIGHEST
 MOST = 20_000
 """Splits beyond which means over them are refused."""
 _AT_ONCE = 8_000_000  # chances of splits in memory
+_SAME = 1e-12  # mean rewards that lie so little below a bar reach it
 
 
 @functools.lru_cache(maxsize=32)
@@ -41,6 +42,22 @@ def count_states(k: int, n_categories: int, most: int = MOST) -> Int[np.ndarray,
     made = np.column_stack([made, k - made.sum(axis=1)])
     made.flags.writeable = False
     return made
+
+
+def mean_rewards(
+    states: Int[np.ndarray, "states categories"], rewards: Float[np.ndarray, " categories"]
+) -> Float[np.ndarray, " states"]:
+    """The mean reward of each split."""
+    return states @ rewards / states[0].sum()
+
+
+def reaching(
+    states: Int[np.ndarray, "states categories"],
+    rewards: Float[np.ndarray, " categories"],
+    bars: Float[np.ndarray, " bars"],
+) -> Float[np.ndarray, "states bars"]:
+    """1 where the mean reward of a split reaches a bar, else 0."""
+    return (mean_rewards(states, rewards)[:, None] >= bars - _SAME).astype(float)
 
 
 def chances(

@@ -133,8 +133,8 @@ def judges(
     wanted = [prior, *(name for name in judging.FAMILY if sensitivity and name != prior)]
     with shared(checkpoint, share, grace), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", JaxrankWarning)
-        others = judging.sensitivity(scores, priors=wanted, **options)
-    found = others.pop(prior)
+        under = judging.sensitivity(scores, priors=wanted, **options)
+    found = under[prior]
     for warning in caught:
         say(f"note: {warning.message}")
     if found.expected_accuracy is not None:
@@ -151,7 +151,7 @@ def judges(
         "upper": high[order],
         "rank_lower": first[order],
         "rank_upper": last[order],
-        **{f"rank_{name}": other.ranks[order] for name, other in others.items()},
+        **{f"rank_{name}": other.ranks[order] for name, other in under.items() if name != prior},
         "plain_mean": _plain_means(judging.level_counts(scores, len(scale)), worth)[order],
     }
     if len(scores) >= 3:
@@ -164,8 +164,8 @@ def judges(
     whole = labels["judge"] if len(labels["judge"]) == len(scores) else None  # own-family scores may be judges more
     names = {"candidates": labels["candidate"], "judges": whole, "level": level}
     draw_plots(found, [(kind, path) for kind, path in plots if kind != "ranks"], kinds, **names)
-    under = {name: others.get(name, found) for name in judging.FAMILY}
-    draw_plots(under, [(kind, path) for kind, path in plots if kind == "ranks"], kinds, **names)
+    by_trust = {name: under[name] for name in judging.FAMILY if name in under}
+    draw_plots(by_trust, [(kind, path) for kind, path in plots if kind == "ranks"], kinds, **names)
 
 
 def _plain_means(counts: Any, worth: Any) -> Any:
