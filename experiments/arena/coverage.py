@@ -34,20 +34,22 @@ def missed(arena: Arena, seed: int, n_replicates: int) -> dict[str, list[float]]
     fit = jr.fit(battles, METHOD, **OPTIONS)
     out = {}
     for name, result in (("naive", fit), ("sandwich", fit.clustered("voter"))):
-        low, high = result.interval()
-        row = jr.coefficients(result)["length"]
-        true = arena.coefficient(row.unit)
-        out[name] = [float(np.mean((truth < low) | (truth > high))), float(not row.lower <= true <= row.upper)]
-        out[name] += [float(np.mean(high - low)), row.upper - row.lower]
+        out[name] = _missed(result, arena, truth)
     if n_replicates:
         scheme = jr.clusters("voter")
         rep = jr.bootstrap(
             battles, METHOD, scheme=scheme, n_replicates=n_replicates, seed=seed, progress=False, **OPTIONS
         )
-        low, high = rep.interval()
-        out["bootstrap"] = [float(np.mean((truth < low) | (truth > high))), float("nan")]
-        out["bootstrap"] += [float(np.mean(high - low)), float("nan")]
+        out["bootstrap"] = _missed(rep, arena, truth)
     return {kind: [round(v, 4) for v in row] for kind, row in out.items()}
+
+
+def _missed(result: jr.Result | jr.Replicates, arena: Arena, truth: np.ndarray) -> list[float]:
+    low, high = result.interval()
+    row = jr.coefficients(result)["length"]
+    slope = arena.coefficient(row.unit)
+    shares = [float(np.mean((truth < low) | (truth > high))), float(not row.lower <= slope <= row.upper)]
+    return [*shares, float(np.mean(high - low)), row.upper - row.lower]
 
 
 def main() -> None:

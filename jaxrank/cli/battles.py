@@ -87,8 +87,9 @@ def show_ratings(result: Any, anchor: str | None, level: float, output: Path | N
 
 
 def show_coefficients(result: Any, level: float) -> None:
-    """The coefficients of covariates, where there are any."""
-    if getattr(result.ranker, "covariates", ()) or getattr(result.ranker, "side", False):
+    """The coefficients of covariates of a fit or of replicates, where there are any."""
+    ranker = getattr(result, "estimate", result).ranker
+    if getattr(ranker, "covariates", ()) or getattr(ranker, "side", False):
         import jaxrank as jr
 
         found = jr.coefficients(result, level=level)

@@ -74,6 +74,15 @@ def normal_quantile(level: Any) -> float:
     return NormalDist().inv_cdf(0.5 + check_level(level) / 2)
 
 
+def percentile_ends(values: np.ndarray, level: float) -> np.ndarray:
+    """Quantiles (2, ...) of draws (B, ...) beyond which a further draw falls with probability (1 - level) / 2 each,
+    however few they are: those of NumPy's default lie further in, beyond them .03 each of 199 draws for .025.
+
+    Source: Hyndman and Fan (1996), "Sample quantiles in statistical packages", definition 6.
+    """
+    return np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
+
+
 def within(reach: float) -> float:
     """The probability that a normal value lies within ``reach`` standard deviations: `normal_quantile` undone."""
     return 2 * NormalDist().cdf(reach) - 1

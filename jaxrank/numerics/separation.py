@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.numerics.interval import check_level
+from jaxrank.numerics.interval import check_level, percentile_ends
 
 _DRAWS, _FEW = 4096, 300  # of normal scores, for up to so many models; a quarter of them for more
 _MANY = 1000  # degrees of freedom from which the error of a variance does not matter
@@ -96,11 +96,10 @@ def normal_superiority(gap: np.ndarray, spread: np.ndarray) -> Superiority:
 
 def difference_ends(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Ends (L, L) of the equal-tailed intervals of value_i - value_j, each for itself, from draws (S, L)."""
-    tail = (1 - check_level(level)) / 2
-    n_models = values.shape[1]
+    level, n_models = check_level(level), values.shape[1]
     lower, upper = np.zeros((n_models, n_models)), np.zeros((n_models, n_models))
     for i in range(n_models):
-        lower[i], upper[i] = np.quantile(values[:, i, None] - values, [tail, 1 - tail], axis=0)
+        lower[i], upper[i] = percentile_ends(values[:, i, None] - values, level)
     return lower, upper
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxrank.models.fit import Fit
+from jaxrank.models.pairs.fit import slopes_of
 from jaxrank.models.ranker import Ranker
 from jaxrank.numerics.blocks import lanes_at_once, on_cpu, power_of_two
 from jaxrank.resampling import draws
@@ -93,6 +94,7 @@ class Kept:
 
     **scores**: (B, L).  **status**: int8 (B,).  **steps**: int32 (B,).  **resolution**: (B,).
     **members**: int32 (B, L), the models of each replicate where the scheme draws pools, else None.
+    **coefficients**: (B, C), of battles with covariates, else None.
     """
 
     scores: np.ndarray
@@ -100,6 +102,7 @@ class Kept:
     steps: np.ndarray
     resolution: np.ndarray
     members: np.ndarray | None = None
+    coefficients: np.ndarray | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -109,6 +112,8 @@ class Kept:
 def kept_of(fit: Fit, members: Any = None) -> dict[str, Any]:
     status, steps = jnp.asarray(fit.status, jnp.int8), jnp.asarray(fit.steps, jnp.int32)
     kept = {"scores": fit.scores, "status": status, "steps": steps, "resolution": fit.resolution}
+    slopes = slopes_of(fit)
+    kept |= {"coefficients": jnp.concatenate(slopes)} if slopes else {}
     return kept if members is None else {**kept, "members": members}
 
 

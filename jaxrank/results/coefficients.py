@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.pairs.battles import WithCovariates, inverse_information
+from jaxrank.models.pairs.fit import slopes_of
 from jaxrank.numerics.contributions import contributions
 from jaxrank.numerics.interval import check_level, normal_quantile
 from jaxrank.results.bars import Bars
 from jaxrank.results.fit import STUDENT, Result
+from jaxrank.results.replicates import Replicates
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
 
 if TYPE_CHECKING:
@@ -80,9 +82,10 @@ class Coefficients(Returned):
         return f"Coefficients({said}; {self.kind})"
 
 
-def coefficients(result: Result, *, level: float = 0.95) -> Coefficients:
+def coefficients(result: Result | Replicates, *, level: float = 0.95) -> Coefficients:
     """The coefficients of a fit of battles with ``covariates`` or ``side``, with their errors: by the
-    clusters of a result that is `Result.clustered`, else from the observed information.
+    clusters of a result that is `Result.clustered`, else from the observed information. Of `Replicates` the standard
+    deviation of the finite ones, and percentile intervals (`Replicates.coefficient_interval`).
 
     `UnsupportedDataError` for a fit without covariates.
 
@@ -92,6 +95,8 @@ def coefficients(result: Result, *, level: float = 0.95) -> Coefficients:
     ('side',)
     """
     check_level(level)
+    if isinstance(result, Replicates):
+        return _of_replicates(result, level)
     ranker = result.ranker if isinstance(result, Result) else None
     if not isinstance(ranker, WithCovariates) or not ranker.design.names:
         raise UnsupportedDataError(
@@ -99,7 +104,7 @@ def coefficients(result: Result, *, level: float = 0.95) -> Coefficients:
             'jaxrank.fit(battles, "bradley_terry", covariates=[...], side=True)'
         )
     n, names = len(result.models), ranker.design.names
-    beta = np.append(result.params["beta"], result.params["delta"] if ranker.side else []).astype(np.float64)
+    beta = np.concatenate(slopes_of(result.fit)).astype(np.float64)
     with result.precision():
         if result.cluster is None:
             variance = np.diag(np.asarray(inverse_information(ranker, result.stat, result.fit)))
@@ -113,3 +118,21 @@ def coefficients(result: Result, *, level: float = 0.95) -> Coefficients:
     scale = np.asarray(result.stat.scale, np.float64)
     ends = beta - quantile * errors, beta + quantile * errors
     return Coefficients(names, beta, errors.astype(np.float64), *ends, scale, level, f"{100 * level:g} %, {kind}")
+
+
+def _of_replicates(rep: Replicates, level: float) -> Coefficients:
+    interval = rep.coefficient_interval(level)
+    assert rep.replicate_coefficients is not None
+    estimate: Any = rep.estimate
+    beta = np.concatenate(slopes_of(estimate.fit)).astype(np.float64)
+    errors = rep.replicate_coefficients[rep._finite].std(axis=0, ddof=1)
+    return Coefficients(
+        estimate.ranker.design.names,
+        beta,
+        errors.astype(np.float64),
+        interval.lower,
+        interval.upper,
+        np.asarray(estimate.stat.scale, np.float64),
+        level,
+        interval.words,
+    )

@@ -12,9 +12,10 @@ import jax
 import numpy as np
 
 from jaxrank.data.names import model_index
-from jaxrank.errors import OptionError
+from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.options import check_flag, check_number, shown
-from jaxrank.numerics.interval import Interval, check_level
+from jaxrank.models.pairs.fit import slopes_of
+from jaxrank.numerics.interval import Interval, check_level, percentile_ends
 from jaxrank.numerics.ranks import tau_with
 from jaxrank.numerics.separation import difference_ends, simultaneous_ends
 from jaxrank.resampling.tally import Tally, ranks_of
@@ -38,7 +39,8 @@ class Replicates(Study):
     """The replicates themselves, and what only they can tell.
 
     **replicate_scores**: (B, L); **replicate_ranks**: int16 (B, L), 0 where a score is NaN; **status**: int8 (B,);
-    **steps**: int32 (B,).
+    **steps**: int32 (B,).  **replicate_coefficients**: (B, C) of battles with covariates, else None, whose intervals
+    `jaxrank.coefficients` gives.
     """
 
     kept: Kept = field(kw_only=True)
@@ -50,6 +52,10 @@ class Replicates(Study):
     @property
     def replicate_scores(self) -> np.ndarray:
         return self.kept.scores
+
+    @property
+    def replicate_coefficients(self) -> np.ndarray | None:
+        return self.kept.coefficients
 
     @property
     def status(self) -> np.ndarray:
@@ -78,7 +84,7 @@ class Replicates(Study):
         without a finite score lie beyond the interval, so that leaving them out makes it too narrow;
         `Interval.left_out` counts them.
         """
-        tail = (1 - check_level(level)) / 2
+        level = check_level(level)
         check_number("least", least, 0, 1)
         if anchor is None and (own := self._own_interval(level)) is not None:
             return own
@@ -87,12 +93,28 @@ class Replicates(Study):
         if anchor is not None:
             place = model_index(self.models, anchor, "anchor")
             values, point = values - values[:, place, None], point - point[place]
-        lower, upper = np.quantile(values, [tail, 1 - tail], axis=0)
-        wider = self._wider(level)
-        ends = point + wider * (lower - point), point + wider * (upper - point)
+        ends = self._percentiles(values, point, level)
         return self._interval(
             ends if anchor is not None else self.estimate.within(ends), level, PERCENTILES, len(values)
         )
+
+    def coefficient_interval(self, level: float = 0.95) -> Interval:
+        """Percentile interval of each coefficient of battles with covariates, (C,), as `interval` of a score."""
+        if self.replicate_coefficients is None:
+            raise UnsupportedDataError(
+                f"coefficients are of battles with covariates, and {self.method} was run without: use "
+                'jaxrank.bootstrap(battles, "bradley_terry", covariates=[...], side=True)'
+            )
+        level = check_level(level)
+        self._need_finite(2, 0.5)
+        values, point = self.replicate_coefficients[self._finite], np.concatenate(slopes_of(self.estimate.fit))
+        return self._interval(self._percentiles(values, point, level), level, PERCENTILES, len(values))
+
+    def _percentiles(self, values: np.ndarray, point: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Quantiles of replicates' values (B, ...), as much farther from the ``point`` as the scheme shrinks them."""
+        lower, upper = percentile_ends(values, level)
+        wider = self._wider(level)
+        return point + wider * (lower - point), point + wider * (upper - point)
 
     def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False, least: float = 0.5) -> Interval:
         """Intervals (L, L) of the differences score_i - score_j.

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
+from scipy.stats import norm
+from scipy.stats import t as student
 
 import jaxrank as jr
 from jaxrank.data.battle_statistic import BattleReader
@@ -21,6 +23,7 @@ from jaxrank.models.pairs.covariates import CovariateLikelihood
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, DavidsonLikelihood, RaoKupperLikelihood
 from jaxrank.numerics.contributions import contributions
 from tests.oracles import golden
+from tests.resampling.drawn import drawn_by_cluster
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*clusters of .* make intervals too short")
 
@@ -273,6 +276,39 @@ def test_what_is_wrong_with_a_covariate_is_said():
     assert jr.fit(known, "bradley_terry_map", covariates="size", covariate_var=1.0).converged
     with pytest.raises(jr.errors.UnsupportedDataError, match="covariates"):
         jr.coefficients(jr.fit(battles, "bradley_terry"))
+
+
+def test_coefficients_of_replicates_are_fits_of_the_clusters_drawn():
+    """Replicates by voter against fits of the battles written out as often as their voters came up; intervals hold
+    what a further replicate does."""
+    rng = np.random.default_rng(11)
+    n = 120
+    a = rng.integers(0, 3, n)
+    columns = {"length": rng.normal(size=n), "voter": rng.integers(0, 24, n).astype(float)}
+    battles = jr.Comparisons(
+        a, (a + rng.integers(1, 3, n)) % 3, rng.random(n) < 0.5, models=list("abc"), columns=columns
+    )
+    options: dict[str, Any] = {"covariates": "length", "side": True, "relative": False, "dtype": "float64"}
+    scheme = jr.clusters("voter")
+    rep = jr.bootstrap(battles, "bradley_terry", scheme=scheme, n_replicates=79, seed=4, progress=False, **options)
+    assert rep.replicate_coefficients is not None and rep.replicate_coefficients.shape == (79, 2)
+    for b, (theta, beta) in enumerate(zip(rep.replicate_scores[:3], rep.replicate_coefficients[:3], strict=True)):
+        rows = np.repeat(np.arange(n), drawn_by_cluster(battles, scheme, 4, b))
+        design = np.column_stack([np.eye(3)[battles.a] - np.eye(3)[battles.b], columns["length"], np.ones(n)])[rows]
+        sign = np.where(battles.outcome[rows] == 0, 1.0, -1.0)
+        loss = lambda p, d=design, s=sign: np.logaddexp(0, -s * (d @ p)).sum() + p[:3].sum() ** 2
+        found = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-9}).x
+        assert np.allclose(np.r_[theta, beta], found, atol=1e-6)
+    rows = jr.coefficients(rep, level=0.9)
+    assert rows.names == ("length", "side") and "clusters drawn again" in rows.kind
+    assert np.allclose(rows.estimates, jr.coefficients(jr.fit(battles, "bradley_terry", **options)).estimates)
+    assert np.allclose(rows.standard_errors, rep.replicate_coefficients.std(axis=0, ddof=1))
+    ends = np.sort(rep.replicate_coefficients, axis=0)[[3, 75]]  # of 79 and a further one 4 of 80 lie beyond each
+    wider = np.array([rows.lower, rows.upper]) - rows.estimates
+    assert np.allclose(wider / (ends - rows.estimates), student.ppf(0.95, 23) / norm.ppf(0.95) * (24 / 23) ** 0.5)
+    plain = jr.bootstrap(battles, "bradley_terry", n_replicates=4, seed=4, progress=False)
+    with pytest.raises(jr.errors.UnsupportedDataError, match="without"):
+        jr.coefficients(plain)
 
 
 def test_replicates_are_fits_of_weighted_battles():

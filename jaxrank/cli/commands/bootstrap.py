@@ -24,6 +24,7 @@ from jaxrank.cli.arguments import (
     whole,
     with_data,
 )
+from jaxrank.cli.battles import Covariates, Side
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.hosts import Hosts, join_hosts
 from jaxrank.cli.runtime import say
@@ -68,8 +69,11 @@ def bootstrap(
     output: Output = None,
     save: Annotated[Path | None, save_option("all replicates", (".npz", ".parquet"))] = None,
     plot: Plots = [],  # noqa: B006
+    covariate: Covariates = [],  # noqa: B006
+    side: Side = False,
 ) -> None:
     """Rank replicates of FILE: intervals of scores and ranks, and how often each model is best."""
+    from jaxrank.cli.battles import show_coefficients
     from jaxrank.cli.prior import read_prior
     from jaxrank.cli.results import rankable, say_headline
     from jaxrank.numerics.status import Status
@@ -82,7 +86,8 @@ def bootstrap(
     plots = check_plots(plot, Study)
     drawn = scheme if cluster is None else _clusters(cluster, scheme)
     name = chosen_method(method, data, prior_file)
-    options = settings_of(name, settings)
+    options: dict[str, Any] = settings_of(name, settings) | ({"covariates": covariate} if covariate else {})
+    options |= {"side": True} if side else {}
     data = rankable(data, include_partial)
     R0 = None if prior_file is None else read_prior(prior_file, data)
     share = share_of(shard, steal, claim_timeout, checkpoint)
@@ -104,6 +109,8 @@ def bootstrap(
         return
     say_headline(rep, level)
     _table(rep, level).emit(output)
+    if isinstance(rep, Replicates):
+        show_coefficients(rep, level)
     draw_plots(rep, plots, level=level)
     if save is not None and isinstance(rep, Replicates):
         rep.save(save)

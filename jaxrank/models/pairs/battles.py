@@ -27,6 +27,7 @@ from jaxrank.models.pairs.fit import (
     fitted_params,
     near_pairs,
     paired_covariance,
+    slopes_of,
     support,
     tie_parameter,
 )
@@ -196,8 +197,7 @@ def battle_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
     """The flat parameter vector of a fit: theta, coefficients where there are any, what the likelihood has behind the
     strengths."""
     flat, n = fitted_params(model, fit), jnp.shape(fit.params["theta"])[0]
-    slopes = [jnp.atleast_1d(fit.params[name]) for name in ("beta", "delta") if name in fit.params]
-    return jnp.concatenate([flat[:n], *slopes, flat[n:]])
+    return jnp.concatenate([flat[:n], *slopes_of(fit), flat[n:]])
 
 
 def battle_covariance(model: WithCovariates, stat: Battles, fit: Fit) -> Float[Array, "n n"]:

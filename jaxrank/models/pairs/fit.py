@@ -178,6 +178,11 @@ def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:
     return jnp.append(theta, jnp.log(extra))
 
 
+def slopes_of(fit: Fit) -> list[Array]:
+    """The coefficients of a fit of battles with covariates, and behind them that of the side; none of other fits."""
+    return [jnp.atleast_1d(fit.params[name]) for name in ("beta", "delta") if name in fit.params]
+
+
 def explanation(model: PairedModel, stat: Pairs, status: Status, models: Sequence[str]) -> str:
     if status == Status.DISCONNECTED:
         groups = _groups(np.asarray(stat.total) > 0, directed=False)
