@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jaxrank
-from jaxrank.cli.commands.list import place_of
+from jaxrank.cli.commands.list import GROUPS, place_of
 from jaxrank.data.readers.formats import FORMATS
 from jaxrank.data.readers.shapes import SHAPES
 from jaxrank.methods.catalogue import entries
@@ -167,8 +167,13 @@ def catalogue() -> str:
         "source papers. Each family has a page with its models, options and sources. [Which one to take]"
         "(../choose.md) is another page.",
     ]
+    group = {name: title for title, names in GROUPS.items() for name in names}
+    last = ""
     for family, members in families().items():
-        out += [f"## [{_title(family)}](methods/{family}.md)", _about(family), _table(members)]
+        if group.get(family, "Others") != last:
+            last = group.get(family, "Others")
+            out.append(f"## {last}")
+        out += [f"### [{_title(family)}](methods/{family}.md)", _about(family), _table(members)]
     pages = "\n".join(f"methods/{family}" for family in families())
     out.append(f"```{{toctree}}\n:hidden:\n\n{pages}\n```")
     return "\n\n".join(out) + "\n"

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import jaxrank
 import jaxrank.cli.commands
+from jaxrank.cli.help import WIDEST, Command, Group
 from jaxrank.cli.runtime import INTERRUPTED, TYPED, fail, reporting
 from jaxrank.errors import OptionError
 
@@ -24,7 +24,6 @@ USAGE: Any = typer.BadParameter.__mro__[1]
 
 ALIASES = {
     "run": "fit",
-    "leaderboard": "fit",
     "diagnose": "check",
     "validate": "check",
     "convergence": "converge",
@@ -64,11 +63,14 @@ HELP = """Rank models from repeated trials or battles, with honest uncertainty.
 
 FILE is a csv, jsonl, parquet or npz file in long form (columns model, question, trial, score), a log or a folder of
 logs of an evaluation tool (lm-eval, Inspect, EvalPlus, SWE-bench, ...), or the name of a bundled data set:
-try  jaxrank fit misguided_attention --method bradley_terry
+
+\b
+  jaxrank fit misguided_attention
+  jaxrank fit --help
 """
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The subcommands; errors in what was typed are told in one line too."""
 
     def main(self, args: Any = None, *more: Any, standalone_mode: bool = True, **extra: Any) -> Any:
@@ -117,13 +119,14 @@ def _meant(error: Any) -> str:
 
 
 def make_app() -> typer.Typer:
-    """The application with all subcommands, in the alphabetical order of their files."""
+    """The application with all subcommands: what the files of ``jaxrank/cli/commands`` hold."""
     app = typer.Typer(
         cls=Commands,
         help=HELP,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
     )
 
     @app.callback()
@@ -140,7 +143,7 @@ def make_app() -> typer.Typer:
         for command in module.COMMANDS:
             name = command.__name__.rstrip("_").replace("_", "-")
             for called in (name, *getattr(module, "ALSO", {}).get(name, ())):  # a second name of the same command
-                app.command(called)(_reporting(command))
+                app.command(called, cls=Command)(_reporting(command))
     return app
 
 

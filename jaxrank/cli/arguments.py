@@ -21,7 +21,7 @@ TABLES = (".csv", ".json", ".parquet")
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="Files, patterns or folders of results: tables (csv, jsonl, parquet, npz) or logs of evaluation tools; "
         "or the name of a bundled data set.",
     ),

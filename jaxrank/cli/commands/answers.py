@@ -22,7 +22,7 @@ def answers(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Files, patterns or folders of completions: tables (csv, jsonl, parquet; a row a completion), samples"
             " of lm-eval, logs of Inspect, details of lighteval.",
         ),
