@@ -78,6 +78,7 @@ SPOKEN = {
     "mml": ("mml_rasch", "mml_2pl", "mml_3pl"),
     "2pl": ("rasch_2pl_map", "mml_2pl"),
     "3pl": ("mml_3pl",),
+    "multidimensional(_irt)?|m2pl": ("mirt",),
 }
 """The same where several are meant, or one with an option, as patterns: these are asked about."""
 

@@ -22,19 +22,10 @@ from jaxrank.models.irt.marginal import (
 from jaxrank.models.irt.rasch import item_fit
 from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
-from jaxrank.models.options import check_number, count, flag, number, part
+from jaxrank.models.options import count, flag, normal_prior, number, part
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, GaussHermite, Quadrature
-
-
-def _normal(default: Any) -> Any:
-    """A field for a normal prior, (mean, standard deviation), or None for a flat one."""
-
-    def check(name: str, value: Any) -> None:
-        check_number(f"{name}[1], the standard deviation,", value[1], above=0)
-
-    return number(default, ndim=1, length=2, optional=True, check=check)
 
 
 class RaschMarginal(Ranker, HasStandardErrors):
@@ -103,8 +94,8 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(), Quadrature, QUADRATURES)
     quantile: Any = number(None, above=0, below=1)
-    slope_prior: Any = _normal((0.0, 1.0))
-    intercept_prior: Any = _normal(None)
+    slope_prior: Any = normal_prior((0.0, 1.0))
+    intercept_prior: Any = normal_prior(None)
     details: bool = flag(False)
     max_steps: int = count(200)
 
@@ -138,9 +129,9 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     gaps: ClassVar[str] = "abilities allow for the difficulty of the questions that each model has"
     quadrature: Quadrature = part(AdaptiveGaussHermite(21), Quadrature, QUADRATURES)
     quantile: Any = number(None, above=0, below=1)
-    slope_prior: Any = _normal((0.0, 1.0))
-    intercept_prior: Any = _normal(None)
-    guessing_prior: Any = _normal((-1.3862943611198906, 0.5))
+    slope_prior: Any = normal_prior((0.0, 1.0))
+    intercept_prior: Any = normal_prior(None)
+    guessing_prior: Any = normal_prior((-1.3862943611198906, 0.5))
     guessing: Any = number(None, above=0, below=1)
     details: bool = flag(False)
     max_steps: int = count(300)

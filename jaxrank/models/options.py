@@ -58,6 +58,15 @@ def number(
     return eqx.field(default=default, converter=converter or as_number, metadata={"check": checked})
 
 
+def normal_prior(default: Any) -> Any:
+    """A field for a normal prior, (mean, standard deviation), or None for a flat one."""
+
+    def check(name: str, value: Any) -> None:
+        check_number(f"{name}[1], the standard deviation,", value[1], above=0)
+
+    return number(default, ndim=1, length=2, optional=True, check=check)
+
+
 def by_model(default: float, low: float = -LARGEST, *, above: float | None = None) -> Any:
     """A field for a number that may differ by model (`ByModel`): one, an array (L,), or a mapping from names."""
 

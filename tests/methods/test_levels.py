@@ -49,7 +49,7 @@ def ranks(data: jr.Responses, name: str, dtype: str = "float64", **options: floa
 
 
 def _slow(name: str) -> list:
-    return [pytest.mark.slow] if entries()[name].family in ("irt_joint", "irt_marginal") else []
+    return [pytest.mark.slow] if entries()[name].family in ("irt_joint", "irt_marginal", "mirt") else []
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=_slow(n)) for n in (*VALUED, *BINARY)])

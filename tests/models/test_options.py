@@ -89,7 +89,11 @@ def test_wrong_values_are_refused_by_name(name, record_property):
 
 def _slow(name: str) -> list:
     """Item response models and choices of sets take seconds to trace."""
-    return [pytest.mark.slow] if entries()[name].family in ("irt_joint", "irt_marginal", "luce", "dynamic_irt") else []
+    return (
+        [pytest.mark.slow]
+        if entries()[name].family in ("irt_joint", "irt_marginal", "mirt", "luce", "dynamic_irt")
+        else []
+    )
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=_slow(n)) for n in BY_CLASS.values()])

@@ -26,7 +26,7 @@ GROUPS = {
         *("pointwise", "bayes", "pass_family", "geometric", "tails", "best_of_k", "thompson"),
     ),
     "Tables of scores": ("robust_means", "standings", "reference_means", "majority"),
-    "Abilities and difficulties": ("rasch", "irt_marginal", "irt_joint", "rasch_cml", "dynamic_irt"),
+    "Abilities and difficulties": ("rasch", "irt_marginal", "mirt", "irt_joint", "rasch_cml", "dynamic_irt"),
     "Strengths from pairs, votes and lists": (
         *("paired", "ordinal", "margins", "plackett_luce", "mcmc", "elo", "glicko", "trueskill"),
         *("luce", "plackett_luce_orders"),
