@@ -153,6 +153,24 @@ def far_apart(spread: float, battles: int, sets: int) -> str:
     return _three(found)
 
 
+def margins(spread: float, battles: int, sets: int) -> str:
+    """By how much battles were won, `margin_least_squares`: pairs at random, strengths that fall evenly from ``spread``
+    to its negative, normal errors of standard deviation 3."""
+    rng, truth, found = np.random.default_rng(battles), np.linspace(spread, -spread, MODELS), []
+    judges = {s.name: s.judge for s in STATEMENTS}
+    names = [f"model {i}" for i in range(MODELS)]
+    for _ in range(sets):
+        i = rng.integers(0, MODELS, battles)
+        j = (i + rng.integers(1, MODELS, battles)) % MODELS
+        margin = truth[i] - truth[j] + rng.normal(0, 3, battles)
+        first, second = ([names[m] for m in side] for side in (i, j))
+        data = jr.Comparisons(first, second, (np.sign(margin) + 1) / 2, models=names, columns={"margin": margin})
+        study = Study(data, truth, 0)
+        study.fit = jr.fit(data, "margin_least_squares")
+        found.append(tuple(judges[name](study).false for name in ("scores", "differences", "tiers")))
+    return _three(found)
+
+
 def _sets(truth: Truth, sets: int, *size: int) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(size)
     for part in truth.draw(rng, sets, *size):
@@ -221,6 +239,12 @@ LINES |= {
     "/ tiers": partial(far_apart, spread, n)
     for spread in (0.0, 1.5, 3.0, 5.0)
     for n in (30, 200, 1000)
+}
+LINES |= {
+    f'`fit(battles, "margin_least_squares")`, {MODELS} models, {n} battles, strengths from {spread:g} to {-spread:g}: '
+    "strength / difference / tiers": partial(margins, spread, n)
+    for spread in (0.0, 2.0)
+    for n in (20, 50, 200)
 }
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.lanes import lanes
-from jaxrank.numerics.solve.linear import SMALL, onto, solve_grounded, solve_near
+from jaxrank.numerics.solve.linear import onto, solve_grounded
 from jaxrank.numerics.solve.newton import Near, Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
@@ -104,11 +104,7 @@ def _maximise(
 
         return objective
 
-    near = solver.near.inverse if isinstance(solver, Newton) and solver.near is not None else None
-
     def solve(curvature: Array, gradient: Array) -> Array:
-        if near is not None and curvature.ndim == 2 and len(curvature) > SMALL:
-            return solve_near(curvature, gradient, near, n_models)
         return solve_grounded(curvature, gradient[:, None], n_models, together)[:, 0]
 
     if len(prior.smoothings) == 1:

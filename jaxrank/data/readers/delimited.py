@@ -157,6 +157,7 @@ class _Table:
             # Some fields hold line ends (or there are blank lines): is each of their quotes closed in its place?
             _check(self.path, self.header, places, self.delimiter)
         done = {k: columns.pop(k).column() for k in list(columns)}
+        pa.default_memory_pool().release_unused()
         return [done[k] for k in places]
 
     def _batches(self, columns: Mapping[int, Any], ragged: list[int] | None) -> Iterator[Any]:
@@ -205,7 +206,11 @@ class Texts:
     def column(self) -> Column:
         import pyarrow as pa
 
-        return code_arrow(pa.chunked_array(self._blocks, self.kind()), clean=True)
+        # What arrow keeps of blocks that are done with would be up to twice the table.
+        one = pa.chunked_array(self._blocks, self.kind()).unify_dictionaries().combine_chunks()
+        self._blocks.clear()
+        pa.default_memory_pool().release_unused()
+        return code_arrow(one, clean=True)
 
 
 class Numbers:

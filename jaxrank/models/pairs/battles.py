@@ -35,6 +35,7 @@ from jaxrank.models.pairs.grades import GradedOutcomes
 from jaxrank.models.pairs.outcomes import OutcomeModel
 from jaxrank.models.ranker import ChecksData, Reads, Settles
 from jaxrank.numerics.graph import connectivity
+from jaxrank.numerics.solve.linear import SMALL
 from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.status import Status
 
@@ -74,7 +75,7 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
         """With "extend", where groups of models have optima of their own, this model."""
         if self.separation == "extend":
             return self
-        many = isinstance(stat, Battles) and stat.x.size > _MANY
+        many = isinstance(stat, Battles) and (stat.x.size > _MANY or stat.n_models > SMALL)
         near = _near_battles(self, stat, fit, many) if isinstance(stat, Battles) else near_pairs(self, stat, fit)
         return begin_near(self, near, fit)
 

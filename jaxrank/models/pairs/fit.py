@@ -19,6 +19,7 @@ from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLi
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, HasCovariance, StartsNear
 from jaxrank.numerics.graph import connectivity, dominance_levels, reachability, strong_components
+from jaxrank.numerics.solve.linear import SMALL
 from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
@@ -164,7 +165,8 @@ def paired_covariance(model: PairedModel, stat: Pairs, fit: Fit) -> Float[Array,
 
 @eqx.filter_jit
 def near_pairs(model: PairedModel, stat: Pairs, fit: Fit) -> Near:
-    return Near(fitted_params(model, fit), paired_covariance(model, stat, fit))
+    """Of many models the curvature costs many times what the gradient does, and is left out."""
+    return Near(fitted_params(model, fit), paired_covariance(model, stat, fit), ends=stat.wins.shape[-1] > SMALL)
 
 
 def fitted_params(model: PairedModel, fit: Fit) -> Float[Array, " n"]:

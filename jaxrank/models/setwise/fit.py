@@ -21,6 +21,7 @@ from jaxrank.models.setwise.existence import has_finite_optimum
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.solve.linear import SMALL
 from jaxrank.numerics.solve.newton import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
@@ -184,7 +185,8 @@ def _near(model: SetwiseModel, stat: Any, fit: Fit) -> Near:
     likelihood, data = model.problem(stat)
     if likelihood.n_extra == 0:
         everyone = jnp.ones((fit.scores.shape[0],) * 2, bool)
-        return Near(fit.scores, covariance(likelihood, model.prior, fit.scores, data, everyone))
+        inverse = covariance(likelihood, model.prior, fit.scores, data, everyone)
+        return Near(fit.scores, inverse, ends=len(inverse) > SMALL)
     delta = fit.params["tie_strengths"]
     return Near(jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))]), None)
 

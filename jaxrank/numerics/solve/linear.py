@@ -10,11 +10,9 @@ from jaxtyping import Array, Bool, Float
 
 from jaxrank.numerics.blocks import on_cpu
 from jaxrank.numerics.lanes import lanes
-from jaxrank.numerics.precision import HIGHEST
 
 # Above this size one LAPACK call beats the written-out elimination, alone and under vmap.
 SMALL = 64
-_MOST_PRODUCTS = 60  # two products with a matrix each: less than an elimination
 
 
 def onto(whole: Float[Array, "..."], part: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -125,41 +123,6 @@ def solve_grounded(
         solution = solve(matrix, right, together)
     shift = jnp.sum(means[:, :, None] * solution[None, :n_free], axis=1)
     return onto(solution, -shift)
-
-
-def solve_near(
-    matrix: Float[Array, "n n"], right: Float[Array, " n"], inverse: Float[Array, "n n"], n_free: int
-) -> Float[Array, " n"]:
-    """`solve_grounded` of one group, from the ``inverse`` of a similar matrix (of the matrices so grounded).
-
-    By conjugate gradients with that inverse as preconditioner, until what is left of the error, as the inverse sees it,
-    is below sqrt(machine epsilon) of the solution; by elimination where this takes more than ``_MOST_PRODUCTS`` steps.
-    """
-    product = lambda m, x: jnp.matmul(m, x, precision=HIGHEST)
-    tolerance = jnp.sqrt(jnp.finfo(right.dtype).eps)
-    largest = lambda x: jnp.max(jnp.abs(x))
-
-    def left(state: tuple) -> Array:
-        x, _, z, _, reduced, steps = state
-        return (largest(z) > tolerance * largest(x)) & (reduced > 0) & (steps < _MOST_PRODUCTS)
-
-    def step(state: tuple) -> tuple:
-        x, r, z, p, reduced, steps = state
-        q = product(matrix, p)
-        bend = product(p, q)
-        length = reduced / jnp.where(bend > 0, bend, jnp.nan)
-        x, r = x + length * p, r - length * q
-        z = product(inverse, r)
-        now = product(r, z)
-        return x, r, z, z + now / reduced * p, now, steps + 1
-
-    z = product(inverse, right)
-    start = (jnp.zeros_like(right), right, z, z, product(right, z), jnp.asarray(0, jnp.int32))
-    x, _, z, *_ = jax.lax.while_loop(left, step, start)
-    close = largest(z) <= tolerance * largest(x)
-    eliminate = lambda: _eliminate_one_group(matrix[..., None], right[:, None, None], n_free)[:, 0, 0]
-    x = jax.lax.cond(close, lambda: x, eliminate)
-    return onto(x, jnp.broadcast_to(-jnp.mean(x[:n_free]), (n_free,)))
 
 
 def _eliminate_one_group(matrix: Array, right: Array, n_free: int) -> Array:

@@ -18,7 +18,7 @@ from jaxrank.numerics.status import Status
 _NEAR = 4.0  # a chord step this many tolerances long leaves a Newton step within tolerance
 _CONTRACTION = 0.5  # a longer step than this part of the one before: too far away for chords
 _MOST_CHORDS = 12
-_MOST_EVALUATIONS = 40
+_MOST_EVALUATIONS = 16
 
 
 class Near(eqx.Module):
@@ -42,7 +42,7 @@ class Newton(Solver):
     **radius**: longest first step, above 0.
     **near**: the optimum of similar data, where the search then begins: with chord steps, which take the curvature
     there for their own and cost an evaluation of the gradient (where they do not contract, with the usual start).
-    Newton's steps follow, and their criterion decides.
+    Newton's steps follow, and their criterion decides. Where it ``ends`` the search, see `_quasi_newton`.
     """
 
     laned: ClassVar[bool] = True
@@ -102,44 +102,40 @@ class Newton(Solver):
             )
 
         slope = slope or (lambda x: objective(x)[1])
-        first, error = jnp.zeros_like(start), jnp.zeros(alive.shape, dtype)
-        settled = jnp.zeros_like(alive)
+        error, settled = jnp.zeros(alive.shape, dtype), jnp.zeros_like(alive)
         if start.ndim == 1 and self.near is not None and self.near.ends:
             start, settled, error, n_begun = _quasi_newton(slope, self.near, start, alive)
         else:
-            start, n_begun, contracted = self._approach(slope, start, alive)
-            if start.ndim == 1 and self.near is not None and self.near.inverse is not None:
-                # Where chords contracted, the next step mostly ends the search and needs no value of the objective.
-                _, gradient, curvature = objective(start)
-                full = -solve(curvature, gradient)
-                settled = _largest(full) <= tolerance * (1 + _largest(start))
-                usable = settled | (contracted & jnp.isfinite(_largest(full)))
-                first, n_begun = jnp.where(usable, full, 0), n_begun + 1
+            start, n_begun = self._approach(slope, start, alive)
         state = _State(
             base=start,
-            step=first,
+            step=jnp.zeros_like(start),
             value=jnp.full(alive.shape, jnp.inf, dtype),
             radius=jnp.full(alive.shape, self.radius, dtype),
             done=~alive | settled,
             steps=n_begun,
         )
-        state = jax.lax.while_loop(lambda s: jnp.any(working(s)), iterate, state)
+        search = lambda state: jax.lax.while_loop(lambda s: jnp.any(working(s)), iterate, state)
+        if start.ndim == 1 and self.near is not None:
+            # Else the compiler takes what all steps have in common out of the loop, for lanes too that take none.
+            state = jax.lax.cond(jnp.any(working(state)), search, lambda state: state, state)
+        else:
+            state = search(state)
         params = jnp.where((state.done & alive)[None], state.base + state.step, state.base)
         status = jnp.where(state.done, Status.CONVERGED, Status.MAX_STEPS)
         status = jnp.where(alive, status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
         return Solution(params, status, state.steps, error)
 
-    def _approach(self, slope: Callable[[Array], Array], start: Array, alive: Array) -> tuple[Array, Array, Array]:
-        """Where Newton's steps begin, the evaluations of the gradient (*lanes) spent to get there, and whether chords
-        led there."""
-        none, no = jnp.zeros(alive.shape, jnp.int32), jnp.zeros(alive.shape, bool)
+    def _approach(self, slope: Callable[[Array], Array], start: Array, alive: Array) -> tuple[Array, Array]:
+        """Where Newton's steps begin, and the evaluations of the gradient (*lanes) spent to get there."""
+        none = jnp.zeros(alive.shape, jnp.int32)
         if self.near is None:
-            return start, none, no
+            return start, none
         near = jnp.asarray(self.near.params, start.dtype)
         if near.ndim < start.ndim:
             near = jnp.broadcast_to(near[:, None], start.shape)
         if self.near.inverse is None:
-            return near, none, no
+            return near, none
         inverse = jnp.asarray(self.near.inverse, start.dtype)
         tolerance = _NEAR * jnp.sqrt(jnp.finfo(start.dtype).eps)
 
@@ -165,7 +161,7 @@ class Newton(Solver):
         state = _Chords(near, infinite, jnp.zeros_like(infinite), jnp.zeros(alive.shape, bool), none)
         state = jax.lax.while_loop(lambda s: jnp.any(moving(s)), step, state)
         contracted = state.close | (state.steps == _MOST_CHORDS) & (state.ratio < _CONTRACTION)
-        return jnp.where(contracted[None], state.x, start), state.steps, contracted
+        return jnp.where(contracted[None], state.x, start), state.steps
 
 
 def _quasi_newton(
@@ -188,34 +184,75 @@ def _quasi_newton(
     def step(state: _Quasi) -> _Quasi:
         x = state.x + state.step
         gradient = slope(x)
-        change = gradient - state.gradient
-        inverse = jnp.where(state.steps > 0, _updated(state.inverse, state.step, change), state.inverse)
-        move = -_product(inverse, gradient)
+        seen = _product(inverse, gradient)
+        changes = state.changes.added(state.steps - 1, state.step, gradient - state.gradient, seen - state.seen)
+        move = -changes.product(gradient, seen)
         size = _largest(move)
         ratio = jnp.where(jnp.isfinite(size), size / state.size, jnp.inf)
         left = size * ratio / (1 - jnp.minimum(ratio, _CONTRACTION))
         ended = (left <= tolerance * (1 + _largest(x))) & (ratio < _CONTRACTION) & (state.steps > 0)
-        return _Quasi(x, move, gradient, inverse, size, ratio, left, ended, state.steps + 1)
+        return _Quasi(x, move, gradient, seen, changes, size, ratio, left, ended, state.steps + 1)
 
     params, inverse = jnp.asarray(near.params, dtype), jnp.asarray(near.inverse, dtype)
     zero, infinite = jnp.zeros((), dtype), jnp.asarray(jnp.inf, dtype)
     none = jnp.zeros_like(params)
     begin = _Quasi(
-        params, none, none, inverse, infinite, zero, infinite, jnp.zeros_like(alive), jnp.asarray(0, jnp.int32)
+        x=params,
+        step=none,
+        gradient=none,
+        seen=none,
+        changes=_Changes.none(params),
+        size=infinite,
+        ratio=zero,
+        left=infinite,
+        ended=jnp.zeros_like(alive),
+        steps=jnp.asarray(0, jnp.int32),
     )
     state = jax.lax.while_loop(moving, step, begin)
     return jnp.where(state.ended, state.x + state.step, start), state.ended, state.left * state.ended, state.steps
 
 
-def _updated(inverse: Float[Array, "n n"], step: Float[Array, " n"], change: Float[Array, " n"]) -> Array:
-    """The inverse curvature that takes the ``change`` of the gradient to the ``step``; as it was where the curvature
-    along the step is not positive."""
-    bend = jnp.sum(step * change)
-    seen = _product(inverse, change)
-    size = jnp.sum(change * seen)
-    outer = lambda a, b: a[:, None] * b[None, :]
-    new = inverse + ((bend + size) / bend * outer(step, step) - outer(seen, step) - outer(step, seen)) / bend
-    return jnp.where((bend > 0) & jnp.isfinite(size), new, inverse)
+class _Changes(NamedTuple):
+    """What the steps of a search have shown of the curvature: H, the inverse curvature of `_quasi_newton`, as H0 and
+    what the steps s and changes y of the gradient add to it (Byrd, Nocedal and Schnabel 1994, (2.6)), so that no step
+    touches an n x n matrix but to multiply H0.
+
+    **rows** (2m, n): s of every step, then H0 y; 0 for those to come.  **unfolded** (m, m): the inverse of the upper
+    triangle of s_i' y_j.  **middle** (m, m): y_i' H0 y_j, and s_i' y_i added to its diagonal.
+    """
+
+    rows: Array
+    unfolded: Array
+    middle: Array
+
+    @staticmethod
+    def none(params: Array) -> _Changes:
+        m = _MOST_EVALUATIONS
+        return _Changes(jnp.zeros((2 * m, params.shape[0]), params.dtype), *(jnp.zeros((m, m), params.dtype),) * 2)
+
+    def added(self, k: Array, step: Array, change: Array, seen: Array) -> _Changes:
+        """With step number ``k``, the change of the gradient and H0 times it; as it was where k is below 0 and where
+        the curvature along the step is not positive."""
+        m = self.middle.shape[0]
+        bend = jnp.sum(step * change)
+        good = (k >= 0) & (bend > 0) & jnp.isfinite(jnp.sum(change * seen))
+        k = jnp.maximum(k, 0)
+        step, change, seen = (jnp.where(good, a, 0) for a in (step, change, seen))
+        rows = self.rows.at[k].set(step).at[m + k].set(seen)
+        along = _product(rows, change)
+        bend = jnp.where(good, bend, 1)
+        column = jnp.where(jnp.arange(m) == k, 1, -_product(self.unfolded, along[:m])) / bend
+        across = along[m:].at[k].add(along[k])
+        middle = self.middle.at[k].set(across).at[:, k].set(across)
+        return _Changes(rows, self.unfolded.at[:, k].set(column), middle)
+
+    def product(self, gradient: Array, seen: Array) -> Array:
+        """H times the ``gradient``, of which H0 times it is ``seen``."""
+        m = self.middle.shape[0]
+        along = _product(self.rows, gradient)
+        less = _product(self.unfolded, along[:m])
+        more = _product(self.unfolded.T, _product(self.middle, less) - along[m:])
+        return seen + _product(self.rows.T, jnp.concatenate([more, -less]))
 
 
 def _product(matrix: Array, x: Array) -> Array:
@@ -241,7 +278,8 @@ class _Quasi(NamedTuple):
     x: Array
     step: Array
     gradient: Array
-    inverse: Array
+    seen: Array
+    changes: _Changes
     size: Array
     ratio: Array
     left: Array
