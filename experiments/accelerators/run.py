@@ -27,7 +27,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -65,10 +64,11 @@ def found(package: str) -> bool:
         return False
 
 
-def data_for(name: str) -> Any:
-    """Trials, or what the method reads instead."""
+def data_for(name: str, R: np.ndarray | None = None) -> Any:
+    """Trials, those of ``R`` where it is given, or what the method reads instead."""
     rng = np.random.default_rng(0)
-    R = (rng.random((20, 30, 80)) < np.linspace(0.2, 0.8, 20)[:, None, None]).astype(int)
+    if R is None:
+        R = (rng.random((20, 30, 80)) < np.linspace(0.2, 0.8, 20)[:, None, None]).astype(int)
     lists = [list(rng.permutation(20)[:6]) for _ in range(400)]
     battles = jr.Comparisons.from_matrix(rng.poisson(3, (20, 20)) * (1 - np.eye(20)))
     if name == "kemeny_young_small":
@@ -87,10 +87,12 @@ def prior_of(name: str) -> Any:
     return np.random.default_rng(1).integers(0, 2, (30, 1)) if name == "bayes_greedy" else None
 
 
-def work_of(name: str, target: Target, dtype: str, held: Callable[[Any], int] | None = None) -> Any:
+def work_of(
+    name: str, target: Target, dtype: str, held: Callable[[Any], int] | None = None, R: np.ndarray | None = None
+) -> Any:
     """The replicates of a bootstrap of the method, in blocks for the target (see `reckoned_as`); None for a method on
     the host."""
-    data = data_for(name)
+    data = data_for(name, R)
     ranker = prepare(name, data, prior_of(name), {})
     if ranker.host:
         return None
@@ -109,8 +111,14 @@ def work_of(name: str, target: Target, dtype: str, held: Callable[[Any], int] | 
 
 def lowered(work: Any, target: Target, n: int, dtype: str) -> Any:
     """The engine's program for n devices, before the target's compiler."""
+    blocks, arguments = program(work, target, n)
+    with reckoned_as(target), precision(dtype):
+        return jax.jit(blocks).lower(*described(arguments, target, n))
+
+
+def program(work: Any, target: Target, n: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The engine's program for n devices, and its arguments for one block of each."""
     mesh = target.mesh(n)
-    whole, spread = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(AXIS))
     payload = work.payload(np.arange(BLOCKS * work.block * n))
     dynamic, static = eqx.partition(work, eqx.is_array)
 
@@ -118,15 +126,15 @@ def lowered(work: Any, target: Target, n: int, dtype: str) -> Any:
         inside = engine._blocks.__wrapped__ if hasattr(engine._blocks, "__wrapped__") else engine._blocks
         return inside(eqx.combine(dynamic, static), firsts, counts, payload, BLOCKS, mesh if n > 1 else None)
 
-    of_part = spread if n > 1 else whole
-    arguments = (
-        shapes_of(dynamic, whole),
-        jax.ShapeDtypeStruct((n,), jnp.uint32, sharding=of_part),
-        jax.ShapeDtypeStruct((n,), jnp.int32, sharding=of_part),
-        shapes_of(payload, of_part),
-    )
-    with reckoned_as(target), precision(dtype):
-        return jax.jit(blocks).lower(*arguments)
+    return blocks, (dynamic, np.zeros(n, np.uint32), np.ones(n, np.int32), payload)
+
+
+def described(arguments: tuple[Any, ...], target: Target, n: int) -> tuple[Any, ...]:
+    """The shapes of the arguments and where they lie."""
+    mesh = target.mesh(n)
+    whole = NamedSharding(mesh, PartitionSpec())
+    spread = NamedSharding(mesh, PartitionSpec(AXIS)) if n > 1 else whole
+    return tuple(shapes_of(x, s) for x, s in zip(arguments, (whole, spread, spread, spread), strict=True))
 
 
 def examine(
@@ -147,13 +155,13 @@ def examine(
             if all(twin.get(k) == row[k] for k in ("program", "target", "devices")) and "seconds" in twin:
                 return {**twin, **row, "as": twin.get("as", twin["method"])}
         begun = time.perf_counter()
-        program = source.compile()
+        compiled = source.compile()
         seconds = time.perf_counter() - begun
     except Exception as error:  # whatever a compiler says is the finding
         return {**row, "faults": [f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"]}
-    memory = program.memory_analysis()
-    text = Text.of(program.as_text())
-    cost = program.cost_analysis() or {}
+    memory = compiled.memory_analysis()
+    text = Text.of(compiled.as_text())
+    cost = compiled.cost_analysis() or {}
     cost = cost[0] if isinstance(cost, list) else cost
     row |= {
         "block": work.block,

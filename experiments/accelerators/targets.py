@@ -27,13 +27,20 @@ AXIS = "replicates"
 @dataclasses.dataclass(frozen=True)
 class Target:
     """**memory**: bytes of a device. **bandwidth**: bytes a second. **launch**: seconds that a kernel costs beside its
-    work (CUDA: between kernels of one stream; TPU: between the steps of one program)."""
+    work (CUDA: between kernels of one stream; TPU: between the steps of one program). **turn**: seconds that a turn of
+    a loop costs whose end the data decide (CUDA: the host waits for the condition). **products**, **others**:
+    operations a second in float32, of matrix products at full precision and of all else. **link**: bytes a second to
+    the host."""
 
     name: str
     backend: str  # as jax.default_backend() would say
     memory: float
     bandwidth: float
     launch: float
+    turn: float
+    products: float
+    others: float
+    link: float
     precisions: tuple[str, ...]
 
     def mesh(self, n: int) -> Mesh:
@@ -47,11 +54,12 @@ class Target:
 
 
 TARGETS = {
-    "h100": Target("h100", "gpu", 80e9, 3.35e12, 2.5e-6, ("float32", "float64")),
-    "v5e": Target("v5e", "tpu", 16e9, 0.819e12, 1e-6, ("float32",)),
+    "h100": Target("h100", "gpu", 80e9, 3.35e12, 2.5e-6, 10e-6, 67e12, 67e12, 64e9, ("float32", "float64")),
+    "v5e": Target("v5e", "tpu", 16e9, 0.819e12, 1e-6, 1e-6, 197e12 / 6, 6e12, 16e9, ("float32",)),
 }
-"""Memory and bandwidth by the makers' data sheets (H100 SXM5 80 GB; TPU v5e). The cost of a launch is an assumption of
-the model, not measured here."""
+"""Memory, bandwidth, products and the H100's link by the makers' data sheets (H100 SXM5 80 GB; TPU v5e, whose products
+in float32 take six passes in bfloat16). The cost of a launch and of a turn, 6e12 operations a second outside products
+on a v5e (8 x 128 lanes, 4 units, 1.5 GHz) and its link are assumptions of the model, not measured here."""
 
 
 SHARE = 0.1  # of a device's memory, for what a block holds

@@ -61,6 +61,7 @@ ROWS = {
         Row(
             "bradley_terry",
             {
+                "numpy": ("bradley_terry", {}),
                 "scorio": ("bradley_terry", {}),
                 "choix": ("ilsr_pairwise_dense", {}),
                 "evalica": ("bradley_terry", {}),
@@ -92,7 +93,7 @@ def main() -> None:
     parser.add_argument("--own-cap", type=float, default=120.0, help="the same for ours, which compiles in it")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds of repeated calls in one measurement")
     parser.add_argument("--data", type=Path, help="an .npz file whose array R is used instead of the simulated one")
-    parser.add_argument("--programs", default=",".join(REQUIREMENTS), help="the other programs")
+    parser.add_argument("--programs", default=",".join(("numpy", *REQUIREMENTS)), help="the other programs")
     parser.add_argument("--no-fit-all", action="store_true", help="leave out the time of all methods together")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "peers.json")
     args = parser.parse_args()
@@ -149,6 +150,8 @@ def timed(command: list[str], cap: float) -> dict[str, Any]:
     """What a process printed, or why it printed nothing."""
     clean = {k: v for k, v in os.environ.items() if k not in ("JAX_COMPILATION_CACHE_DIR", "PYTHONPATH")}
     clean["PYTHONPATH"] = str(ROOT) if command[0] == sys.executable else ""
+    if "numpy" in command:  # one core: threads of a small product only wait for each other
+        clean |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     process = subprocess.Popen(
         command,
         env=clean,
@@ -191,7 +194,9 @@ def why_not(found: dict[str, Any]) -> str:
 
 
 def environment(program: str) -> str:
-    """The Python of a program's own virtual environment, made where it is missing."""
+    """The Python of a program's own virtual environment, made where it is missing; a loop in NumPy needs none."""
+    if program not in REQUIREMENTS:
+        return sys.executable
     folder = ROOT / ".cache" / "peers" / program
     python = folder / "bin" / "python"
     if not (folder / "ready").exists():

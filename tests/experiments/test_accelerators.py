@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from experiments.accelerators import costs, replay
 from experiments.accelerators.run import RESULTS, missing, work_of
 from experiments.accelerators.targets import TARGETS, Text
 from jaxrank.methods.catalogue import entries
@@ -87,3 +89,63 @@ def test_what_is_lacking_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "unset it" in missing()
     monkeypatch.delenv("XLA_FLAGS")
     assert missing() == ""
+
+
+def test_turns_of_loops_are_counted_under_the_names_that_the_text_keeps() -> None:
+    def inner(i: Any, x: Any) -> Any:
+        return jax.lax.cond(i > 0, jnp.sin, jnp.cos, jax.lax.fori_loop(0, 3, lambda _, y: y + 1, x))
+
+    def program(x: Any, n: Any) -> Any:
+        lanes = jax.vmap(lambda y: jax.lax.while_loop(lambda z: z < 4, lambda z: z + 1, y))(x)
+        return jax.lax.fori_loop(0, n, inner, lanes)
+
+    args = jnp.array([3.0, 1.0]), jnp.int32(5)
+    trace = jax.make_jaxpr(program)(*args)
+    counts = replay.counted(trace, args)
+    loops = sorted(n for name, n in counts.items() if ":" not in name)
+    assert loops == [3, 5, 15]  # the slower lane, the outer loop, three turns in each
+    assert sorted(n for name, n in counts.items() if ":" in name) == [1, 4]
+    renamed = replay.named(trace)
+    np.testing.assert_array_equal(renamed(*args)[0], program(*args))
+    lowered = jax.jit(renamed).lower(*args).as_text(debug_info=True)
+    assert all(f"_L{name}_/while" in lowered for name in counts if ":" not in name)
+
+
+def test_kernels_bytes_and_operations_are_read_from_a_text() -> None:
+    text = costs.Text("""HloModule m, is_scheduled=true
+
+%taken (p0: f32[9,1024], p1: s32[]) -> f32[1,1024] {
+  %p0 = f32[9,1024]{1,0} parameter(0)
+  %p1 = s32[] parameter(1)
+  %z = s32[] constant(0)
+  ROOT %s = f32[1,1024]{1,0} dynamic-slice(%p0, %p1, %z), dynamic_slice_sizes={1,1024}
+}
+
+%body (b: (s32[], f32[9,1024])) -> (s32[], f32[9,1024]) {
+  %b = (s32[], f32[9,1024]{1,0}) parameter(0)
+  %i = s32[] get-tuple-element(%b), index=0
+  %x = f32[9,1024]{1,0} get-tuple-element(%b), index=1
+  %f = f32[1,1024]{1,0} fusion(%x, %i), kind=kLoop, calls=%taken
+  %g = f32[9,9]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  %e = f32[9,1024]{1,0:T(8,128)} exponential(%x)
+  ROOT %t = (s32[], f32[9,1024]{1,0}) tuple(%i, %x)
+}
+
+%going (c: (s32[], f32[9,1024])) -> pred[] {
+  %c = (s32[], f32[9,1024]{1,0}) parameter(0)
+  %n = s32[] get-tuple-element(%c), index=0
+  ROOT %l = pred[] compare(%n, %n), direction=LT
+}
+
+ENTRY %main (a: (s32[], f32[9,1024])) -> (s32[], f32[9,1024]) {
+  %a = (s32[], f32[9,1024]{1,0}) parameter(0)
+  ROOT %w = (s32[], f32[9,1024]{1,0}) while(%a), condition=%going, body=%body, metadata={op_name="jit(f)/_L4_/while"}
+}
+""")
+    row = 4 * 1024
+    found = {k.name: k for k in costs.kernels(text, Counter({"4": 7}), "4")}
+    assert set(found) == {"f", "g", "e"} and all(k.times == 1 for k in found.values())  # once round the outer loop
+    assert found["f"].bytes == 2 * row + 4  # of the operand one row, and the number of the row
+    assert found["g"].bytes == 18 * row + 4 * 81 and found["g"].products == 2 * 81 * 1024
+    assert found["e"].bytes == 9 * row + 16 * row  # a TPU's tile has 8 rows
+    assert found["e"].others == costs.OF_SLOW * 9 * 1024
