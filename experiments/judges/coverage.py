@@ -5,9 +5,9 @@ fail, and modelling the judges covers more. Two judges, five candidates with Dir
 drawn from the published ladder ("ladder_weak", "ladder_moderate"), so that rows are stochastically ordered. Methods:
 means under a bootstrap, prediction-powered means with 5 and 10 % random labels, and, at Q = 1,000 and weak judges, the
 posterior of counts under the generating prior and under one that trusts too much; the same intervals of ranks for all.
-``python -m experiments.judges.coverage`` writes coverage.json beside this file; with ``--dawid-skene`` it adds
-the bootstrap of Dawid-Skene with three judges, which go on apart or of which one copies another's score on half of the
-answers.
+``python -m experiments.judges.coverage`` writes coverage.json beside this file; with ``--posterior`` only the rows of
+the posterior, of all or of the named levels; with ``--dawid-skene`` it adds the bootstrap of Dawid-Skene with three
+judges, which go on apart or of which one copies another's score on half of the answers.
 """
 
 from __future__ import annotations
@@ -109,39 +109,57 @@ def dawid_skene(begin: float) -> None:
         save({"Dawid-Skene, three judges": out | {"seconds": round(time.monotonic() - begin)}})
 
 
+def data_sets(m: int, q: int, name: str) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The data sets of a row."""
+    theta = matrices(name, m, N_SETS * N_JUDGES, m).reshape(N_SETS, N_JUDGES, m, m)
+    rng = np.random.default_rng([m, q, JUDGES.index(name)])
+    return [data_set(t, q, rng) for t in theta]
+
+
+def means(rows: dict, m: int, sets: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
+    for s, (scores, truth, ranks) in enumerate(sets):
+        add(rows, "means, bootstrap", judges.infer(scores, prior="perfect", n_levels=m, n_samples=100), ranks)
+        for share in (0.05, 0.1):
+            gold = judges.label_share(truth, share, s)
+            found = judges.prediction_powered_draws(scores, gold, n_samples=400, seed=s)
+            add(rows, f"prediction-powered, {share:.0%} labels", found, ranks)
+
+
+def of_counts(rows: dict, m: int, sets: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
+    """The posterior of counts under the judges' own prior and under too much trust."""
+    for prior in (JUDGES[0], "strong"):
+        rows.pop(f"counts, {prior}", None)
+        counts = np.stack([judges.level_counts(scores, m) for scores, _, _ in sets[:N_POSTERIOR]])
+        for found, (_, _, ranks) in zip(posteriors(counts, prior), sets, strict=False):
+            add(rows, f"counts, {prior}", found, ranks)
+
+
 def main() -> None:
-    begin, out, kept = time.monotonic(), {}, {}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dawid-skene", action="store_true")
-    if parser.parse_args().dawid_skene:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", JaxrankWarning)
-            dawid_skene(begin)
-        return
+    parser.add_argument(
+        "--posterior", type=int, nargs="*", metavar="M", help="the posterior of these levels alone, again"
+    )
+    args = parser.parse_args()
+    begin = time.monotonic()
+    told = lambda *row, rows: print(*row, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)
-        for m, q, name in itertools.product(LEVELS, QUESTIONS, JUDGES):
+        if args.dawid_skene:
+            dawid_skene(begin)
+            return
+        out = {} if args.posterior is None else json.loads(PATH.read_text())
+        for m, q, name in itertools.product(LEVELS, QUESTIONS, JUDGES) if args.posterior is None else ():
             rows = out.setdefault(f"M = {m}, Q = {q}, {name} judges", {})
-            theta = matrices(name, m, N_SETS * N_JUDGES, m).reshape(N_SETS, N_JUDGES, m, m)
-            rng = np.random.default_rng([m, q, JUDGES.index(name)])
-            sets = [data_set(t, q, rng) for t in theta]
-            for s, (scores, truth, ranks) in enumerate(sets):
-                add(rows, "means, bootstrap", judges.infer(scores, prior="perfect", n_levels=m, n_samples=100), ranks)
-                for share in (0.05, 0.1):
-                    gold = judges.label_share(truth, share, s)
-                    found = judges.prediction_powered_draws(scores, gold, n_samples=400, seed=s)
-                    add(rows, f"prediction-powered, {share:.0%} labels", found, ranks)
-            kept[m, q, name] = sets
-            print(m, q, name, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
-        for m in LEVELS:
-            q, name = 1000, "ladder_weak"
-            rows, sets = out[f"M = {m}, Q = {q}, {name} judges"], kept[m, q, name]
-            for prior in (name, "strong"):
-                counts = np.stack([judges.level_counts(scores, m) for scores, _, _ in sets[:N_POSTERIOR]])
-                for found, (_, _, ranks) in zip(posteriors(counts, prior), sets, strict=False):
-                    add(rows, f"counts, {prior}", found, ranks)
-            print(m, q, name, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
-            out["seconds"] = round(time.monotonic() - begin)
+            means(rows, m, data_sets(m, q, name))
+            told(m, q, name, rows=rows)
+        for m in args.posterior or LEVELS:
+            q, name = 1000, JUDGES[0]
+            rows = out[f"M = {m}, Q = {q}, {name} judges"]
+            of_counts(rows, m, data_sets(m, q, name))
+            told(m, q, name, rows=rows)
+            if args.posterior is None:
+                out["seconds"] = round(time.monotonic() - begin)
             save(out)
 
 

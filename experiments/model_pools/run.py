@@ -3,8 +3,9 @@
 ``python -m experiments.model_pools.run [--pools B] [--method NAME ...] [--seconds T]`` adds the table to results.json
 beside this file. ``--shares``: in which share of (fewer) pools each of more methods is best, and which have the highest
 mean; ``--all``: of all published methods but those of the host and of Markov chains, with ``--quick`` without the
-slowest three. ``--profile`` times them on pools of the largest size, and says what the whole table (72 methods, 1,000
-pools of three sizes, 81 fits, five benchmarks) would take. All go on where they stood; nothing new is begun after T
+slowest three, and ``--statuses``: how those fits of them end that have no tau. ``--profile`` times them on pools of the
+largest size, and says what the whole table (72 methods, 1,000 pools of three sizes, 81 fits, five benchmarks) would
+take. All go on where they stood; nothing new is begun after T
 seconds. figure.png shows the benchmarks and sizes that are there; ``--seconds -1`` draws it and runs nothing.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,11 +46,13 @@ def main() -> None:
     parser.add_argument("--shares", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--quick", action="store_true", help="with --all: without the slowest methods")
+    parser.add_argument("--statuses", action="store_true", help="why fits of single trials have no tau, on 20 pools")
     parser.add_argument("--size", type=int, nargs="*")
     args = parser.parse_args()
     until = time.monotonic() + args.seconds
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    work = profile if args.profile else shares if args.shares or args.all else table
+    work = shares if args.shares or args.all else table
+    work = profile if args.profile else statuses if args.statuses else work
     for part in work(args, results, until):
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(part, flush=True)
@@ -114,6 +118,28 @@ def shares(args: argparse.Namespace, results: dict, until: float) -> Iterator[st
             best = found["gold"]["best in a share of pools"]
             told = ", ".join(f"{m} {best[m]:.2f}" for m in ("bayes", "bayes_greedy"))
             yield f"{b}, {size}: best in a share of pools: {told}; {found['seconds']} s"
+
+
+def statuses(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
+    """Of the methods that have no tau in some trials of a cell of --all: how their fits of single trials end."""
+    done = results.setdefault("statuses", {})
+    for cell, found in results["all"].items():
+        b, size = cell.split(", ")
+        if cell in done or b not in args.benchmark or time.monotonic() > until:
+            continue
+        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
+        n = CONFIG["all"]["pools_of_statuses"]
+        members = model_pools(bench.R, "avg", size=int(size), n_replicates=n, seed=CONFIG["seed"]).members
+        counts: dict[str, Counter[str]] = {}
+        for m in found["without a tau, trials a pool"]:
+            of_method = counts[m] = Counter()
+            for pool in members:
+                try:
+                    of_method.update(jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts())
+                except JaxrankError as error:
+                    of_method[str(error)] += bench.R.shape[2]
+        done[cell] = {"pools": n, "fits of a method": n * bench.R.shape[2], **counts}
+        yield f"{cell}: {json.dumps(done[cell])}"
 
 
 def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
