@@ -135,7 +135,8 @@ def statuses(args: argparse.Namespace, results: dict, until: float) -> Iterator[
             of_method = counts[m] = Counter()
             for pool in members:
                 try:
-                    of_method.update(jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts())
+                    ended = jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts()
+                    of_method.update({status.name: count for status, count in ended.items()})
                 except JaxrankError as error:
                     of_method[str(error)] += bench.R.shape[2]
         done[cell] = {"pools": n, "fits of a method": n * bench.R.shape[2], **counts}
