@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--shares", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--quick", action="store_true", help="with --all: without the slowest methods")
-    parser.add_argument("--statuses", action="store_true", help="why fits of single trials have no tau, on 20 pools")
+    parser.add_argument("--statuses", action="store_true", help="why fits of single trials have no tau, on some pools")
     parser.add_argument("--size", type=int, nargs="*")
     args = parser.parse_args()
     until = time.monotonic() + args.seconds

@@ -48,6 +48,8 @@ SHAPE = (20, 30, 80)
 # What float32 may differ by, in units of the largest score; float64 differs by the order of sums only.
 TOLERANCE = {"float32": 2e-3, "float64": 1e-8}
 CHECKED = 64
+MODEL = Path(__file__).parents[2] / "accelerators" / "roofline.json"
+KINDS = {"h100": ("H100",), "v5e": ("v5 lite", "v5e")}
 CHUNK = 2**14  # one size for all numbers of replicates, so that each method compiles once for a dtype
 
 
@@ -102,7 +104,11 @@ def main() -> None:
                     continue
                 seen[str(n)] = f = throughput(R, method, dtype, n, left)
                 f["share"] = f["per_second"] / record["bound"][dtype]["replicates_per_second"]
-                print(f"{method:24s} {dtype} {n:8d} {f['per_second']:14,.0f}/s {f['seconds']:8.3f} s", flush=True)
+                told = f"{method:24s} {dtype} {n:8d} {f['per_second']:14,.0f}/s {f['seconds']:8.3f} s"
+                if foreseen := predicted(method, dtype, device.device_kind):
+                    f["predicted_per_second"] = foreseen
+                    told += f"  predicted {foreseen:14,.0f}/s"
+                print(told, flush=True)
                 write(record, args.out)
     record["seconds"] = round(time.perf_counter() - began, 1)
     write(record, args.out)
@@ -156,6 +162,15 @@ def throughput(R: np.ndarray, method: str, dtype: str, n: int, left: Any) -> dic
     first = seconds(run)
     took = seconds(run) if left() > 2 * first else first
     return {"seconds": took, "first": first, "per_second": n / took}
+
+
+def predicted(method: str, dtype: str, kind: str) -> float | None:
+    """Replicates a second by the model of experiments/accelerators, where it knows the device."""
+    target = next((t for t, names in KINDS.items() if any(name in kind for name in names)), None)
+    if dtype != "float32" or target is None or not MODEL.exists():
+        return None
+    row = json.loads(MODEL.read_text()).get(f"{method} | {target}")
+    return row and row["predicted a second"]
 
 
 def expected(seen: dict[str, Any], n: int) -> float:
