@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -110,13 +111,9 @@ class Comparisons(Counted):
     def _set(
         self, a, b, outcome, count, models, notes, columns: Mapping[str, np.ndarray] = MappingProxyType({})
     ) -> None:
-        for name, values, dtype in (
-            ("a", a, np.int32),
-            ("b", b, np.int32),
-            ("outcome", outcome, np.int8),
-            ("count", count, np.float64),
-        ):
+        for name, values, dtype in (("a", a, np.int32), ("b", b, np.int32), ("outcome", outcome, np.int8)):
             object.__setattr__(self, name, frozen(values, dtype))
+        object.__setattr__(self, "count", frozen(count, np.float64))
         object.__setattr__(self, "models", tuple(models))
         object.__setattr__(self, "notes", as_notes(notes))
         object.__setattr__(self, "columns", MappingProxyType(dict(columns)))
@@ -259,18 +256,19 @@ class Comparisons(Counted):
     @property
     def wins(self) -> np.ndarray:
         """float64 (L, L): ``wins[i, j]`` = times i beat j, weighted."""
-        won, n = self.outcome == A_WINS, len(self.models)
-        pair = np.where(won, self.a, self.b).astype(np.int64) * n + np.where(won, self.b, self.a)
-        total = np.where(self.outcome == TIE, 0, self.count * self.weight)
-        return np.bincount(pair, total, n * n).reshape(n, n)
+        return self._totals[A_WINS] + self._totals[B_WINS].T
 
     @property
     def ties(self) -> np.ndarray:
         """float64 (L, L), symmetric: times i and j tied, weighted."""
-        tied, n = self.outcome == TIE, len(self.models)
-        pair = self.a[tied].astype(np.int64) * n + self.b[tied]
-        out = np.bincount(pair, (self.count * self.weight)[tied], n * n).reshape(n, n)
-        return out + out.T
+        return self._totals[TIE] + self._totals[TIE].T
+
+    @cached_property
+    def _totals(self) -> np.ndarray:
+        """Weighted battles (3, L, L) by outcome, a and b: fits, findings and pages ask for them often."""
+        n = len(self.models)
+        kind = (self.outcome * np.int64(n) + self.a) * n + self.b
+        return np.bincount(kind, self.count * self.weight, 3 * n * n).reshape(3, n, n)
 
     def __repr__(self) -> str:
         ties = self.count[self.outcome == TIE].sum()

@@ -12,7 +12,7 @@ from jaxrank.data.accepted import DataLike, as_data
 from jaxrank.data.comparisons import A_WINS, B_WINS, TIE, comparisons_of
 from jaxrank.data.periods import periods_of
 from jaxrank.models.options import check_choice, check_number
-from jaxrank.models.pairs.dynamic import smooth
+from jaxrank.models.pairs.dynamic import mode_of, smooth
 from jaxrank.numerics.status import Status
 from jaxrank.results.over_time import RatingsOverTime
 
@@ -65,7 +65,7 @@ def ratings_over_time(
         notes.append(f'{tied:g} ties were not read; ties="half" reads them')
     with jax.enable_x64(True):
         table = jnp.asarray(wins)
-        chosen = float(drift) if drift is not None else _best_drift(table, start_var, notes)
+        chosen = float(drift) if drift is not None else _best_drift(table, float(start_var), notes)
         found = jax.tree.map(np.asarray, smooth(table, chosen, float(start_var)))
     if int(found.status) != Status.CONVERGED:
         notes.append(Status(int(found.status)).sentence)
@@ -83,7 +83,7 @@ def _best_drift(table: Any, start_var: float, notes: list[str]) -> float:
 
     def at(x: float) -> float:
         nonlocal near
-        found = smooth(table, float(np.exp(x)), start_var, near)
+        found = mode_of(table, float(np.exp(x)), start_var, near)
         if int(found.status) == Status.CONVERGED:
             near = found.theta
         return -float(found.log_marginal)

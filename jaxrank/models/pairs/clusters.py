@@ -48,9 +48,14 @@ def battle_deviations(
     params = battle_params(ranker, fit)
     n, behind = len(data.models), len(data.models) + len(x)
     theta, slopes = (np.asarray(p, np.float64) for p in (params[:n], params[n:behind]))
-    weight = data.count * data.weight
+    a, b, weight, index, size = data.a, data.b, data.count * data.weight, clusters.index, clusters.size
     outcome, n_outcomes = outcomes(data, graded(ranker))
-    pair = data.a * np.int64(n) + data.b
+    if not len(x) and not weight.all():  # what has no weight is left out: of parts of millions of battles a long way
+        some = np.flatnonzero(weight)
+        a, b, outcome, weight, index = (v[some] for v in (a, b, outcome, weight, index))
+        inside = np.bincount(index, minlength=size) > 0
+        index, size = (np.cumsum(inside) - 1)[index], int(inside.sum())
+    pair = a * np.int64(n) + b
     gap = (theta[:, None] - theta).ravel()
     dtype = params.dtype
     if len(x):
@@ -64,11 +69,10 @@ def battle_deviations(
         found = _pulls(ranker, stat, eta, params[behind:], *jnp.asarray(one, dtype))
         kind = outcome * np.int64(n * n) + pair
         by_eta, by_extra, bent, decided, seen = (np.asarray(v, np.float64)[..., kind] * weight for v in found)
-    size, index = clusters.size, clusters.index
     cell = index * np.int64(n)
     gradients = np.empty((size, behind + len(by_extra)))
-    gradients[:, :n] = np.bincount(cell + data.a, by_eta, size * n).reshape(size, n)
-    gradients[:, :n] -= np.bincount(cell + data.b, by_eta, size * n).reshape(size, n)
+    gradients[:, :n] = np.bincount(cell + a, by_eta, size * n).reshape(size, n)
+    gradients[:, :n] -= np.bincount(cell + b, by_eta, size * n).reshape(size, n)
     for k, v in enumerate((*(by_eta * row for row in x), *by_extra)):
         gradients[:, n + k] = np.bincount(index, v, size)
     spread = _spread(inverse, n, pair, x)

@@ -28,7 +28,17 @@ class Smoothed(NamedTuple):
     steps: Array
 
 
-@jax.jit
+class _Mode(NamedTuple):
+    """What `smooth` finds but for deviations. **inverses** (T, L, L): of the pivots of the block elimination."""
+
+    theta: Array
+    log_lik: Array
+    log_marginal: Array
+    status: Array
+    steps: Array
+    inverses: Array
+
+
 def smooth(
     wins: Float[Array, "periods models models"],
     drift: Any,
@@ -43,6 +53,15 @@ def smooth(
 
     A model without battles in a period keeps its mean and widens. The start fixes the level: nothing is centred.
     """
+    found = mode_of(wins, drift, start_var, jnp.zeros(wins.shape[:2], wins.dtype) if begin is None else begin)
+    sd = jnp.sqrt(_variances(found.inverses, drift))
+    return Smoothed(found.theta, sd, found.log_lik, found.log_marginal, found.status, found.steps)
+
+
+@jax.jit
+def mode_of(wins: Array, drift: Any, start_var: Any, begin: Array) -> _Mode:
+    """`smooth` without deviations. After each of Newton's steps the same factor serves for further ones (chord steps,
+    whose cost is that of a gradient) while each is less than half the one before."""
     n_periods, n_models, _ = wins.shape
     dtype = wins.dtype
     rate = 1 / jnp.asarray(drift, dtype)
@@ -52,8 +71,9 @@ def smooth(
     zero = jnp.zeros((n_models, n_models), dtype)
     of_period = jax.vmap(lambda theta, w: likelihood.parts(theta, Pairs(w, zero)))
 
-    def penalty(theta: Array) -> Array:
-        return jnp.sum(first[:, None] * theta**2) / 2 + rate * jnp.sum(jnp.diff(theta, axis=0) ** 2) / 2
+    def total(theta: Array) -> Array:
+        walk = rate * jnp.sum(jnp.diff(theta, axis=0) ** 2) / 2
+        return jnp.sum(of_period(theta, wins)[0]) + jnp.sum(first[:, None] * theta**2) / 2 + walk
 
     def parts(theta: Array) -> tuple[Array, Array, Array]:
         value, gradient, curvature = of_period(theta, wins)
@@ -62,57 +82,82 @@ def smooth(
         blocks = curvature + (first + links)[:, None, None] * jnp.eye(n_models, dtype=dtype)[None]
         return jnp.sum(value), gradient + pull, blocks
 
-    def iterate(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    slack = lambda value: 64 * jnp.finfo(dtype).eps * (1 + jnp.abs(value))
+    size_of = lambda move, theta: jnp.max(jnp.abs(move)) / (1 + jnp.max(jnp.abs(theta)))
+
+    def newton(state: tuple[Array, ...]) -> tuple[Array, ...]:
         theta, value, _, steps = state
         _, gradient, blocks = parts(theta)
-        move = -_solve(blocks, gradient, rate)[0]
-
-        def total(share: Array) -> Array:
-            return jnp.sum(of_period(theta + share * move, wins)[0]) + penalty(theta + share * move)
-
-        slack = 64 * jnp.finfo(dtype).eps * (1 + jnp.abs(value))
+        inverses, _ = _factor(blocks, rate)
+        move = -_solve(inverses, gradient, rate)
         share = jax.lax.while_loop(
-            lambda s: (total(s) > value + slack) & (s > 1e-8), lambda s: s / 2, jnp.ones((), dtype)
+            lambda s: (total(theta + s * move) > value + slack(value)) & (s > 1e-8),
+            lambda s: s / 2,
+            jnp.ones((), dtype),
         )
-        size = jnp.max(jnp.abs(move)) / (1 + jnp.max(jnp.abs(theta)))
-        return theta + share * move, total(share), size, steps + 1
+        theta, size = theta + share * move, size_of(move, theta)
 
-    tolerance = jnp.sqrt(jnp.finfo(dtype).eps)
+        def chord(state: tuple[Array, ...]) -> tuple[Array, ...]:
+            theta, size, _ = state
+            move = -_solve(inverses, parts(theta)[1], rate)
+            smaller = size_of(move, theta)
+            halved = 2 * smaller < size
+            return jnp.where(halved, theta + move, theta), jnp.where(halved, smaller, size), halved
+
+        start = theta, size, share == 1
+        theta, size, _ = jax.lax.while_loop(lambda s: s[2] & (s[1] > smallest), chord, start)
+        return theta, total(theta), size, steps + 1
+
+    tolerance, smallest = jnp.finfo(dtype).eps ** 0.5, jnp.finfo(dtype).eps ** 0.75
     going = lambda s: (s[2] > tolerance) & (s[3] < _MOST_STEPS)
-    begin = jnp.zeros((n_periods, n_models), dtype) if begin is None else begin
-    value = jnp.sum(of_period(begin, wins)[0]) + penalty(begin)
-    state = (begin, value, jnp.asarray(jnp.inf, dtype), jnp.asarray(0, jnp.int32))
-    theta, _, size, steps = jax.lax.while_loop(going, iterate, state)
-    log_lik, gradient, blocks = parts(theta)
-    _, variances, log_det = _solve(blocks, gradient, rate)
+    state = (begin, total(begin), jnp.asarray(jnp.inf, dtype), jnp.asarray(0, jnp.int32))
+    theta, value, size, steps = jax.lax.while_loop(going, newton, state)
+    minus_log_lik, _, blocks = parts(theta)
+    inverses, log_det = _factor(blocks, rate)
     scales = n_models * (jnp.log(jnp.asarray(start_var, dtype)) - (n_periods - 1) * jnp.log(rate))
-    marginal = -log_lik - penalty(theta) - (scales + log_det) / 2
+    marginal = -value - (scales + log_det) / 2
     status = jnp.where(size <= tolerance, Status.CONVERGED, Status.MAX_STEPS).astype(jnp.int32)
-    return Smoothed(theta, jnp.sqrt(variances), -log_lik, marginal, status, steps)
+    return _Mode(theta, -minus_log_lik, marginal, status, steps, inverses)
 
 
-def _solve(blocks: Array, right: Array, rate: Array) -> tuple[Array, Array, Array]:
-    """x (T, L) with A x = right, the diagonal (T, L) of the inverse of A, and its log determinant: A has ``blocks`` on
-    the diagonal (T, L, L) and -rate times the unit matrix beside it. Forward elimination of blocks, and back."""
-    n = blocks.shape[1]
-    one = jnp.eye(n, dtype=blocks.dtype)
+def _factor(blocks: Array, rate: Array) -> tuple[Array, Array]:
+    """Of A with ``blocks`` on the diagonal (T, L, L) and -rate times the unit matrix beside it, the inverses (T, L, L)
+    of the pivots of an elimination of blocks, and the log determinant."""
+    one = jnp.eye(blocks.shape[1], dtype=blocks.dtype)
 
-    def forward(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], Any]:
-        inverse, x = before
-        pivot, b = now[0] - rate**2 * inverse, now[1] + rate * inverse @ x
-        factor = jnp.linalg.cholesky(pivot)
+    def forward(inverse: Array, block: Array) -> tuple[Array, tuple[Array, Array]]:
+        factor = jnp.linalg.cholesky(block - rate**2 * inverse)
         found = jax.scipy.linalg.cho_solve((factor, True), one)
-        return (found, b), (found, b, 2 * jnp.sum(jnp.log(jnp.diagonal(factor))))
+        return found, (found, 2 * jnp.sum(jnp.log(jnp.diagonal(factor))))
 
-    zero = jnp.zeros_like(one), jnp.zeros_like(right[0])
-    _, (inverses, sums, dets) = jax.lax.scan(forward, zero, (blocks, right))
+    _, (inverses, dets) = jax.lax.scan(forward, jnp.zeros_like(one), blocks)
+    return inverses, jnp.sum(dets)
 
-    def back(after: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        (x, covariance), (inverse, b) = after, now
-        x = inverse @ (b + rate * x)
-        covariance = inverse + rate**2 * inverse @ covariance @ inverse
-        return (x, covariance), (x, jnp.diagonal(covariance))
 
-    start = jnp.zeros_like(right[0]), jnp.zeros_like(one)
-    _, (found, variances) = jax.lax.scan(back, start, (inverses, sums), reverse=True)
-    return found, variances, jnp.sum(dets)
+def _solve(inverses: Array, right: Array, rate: Array) -> Array:
+    """x (T, L) with A x = right: elimination forwards and back."""
+
+    def forward(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
+        inverse, x = before
+        found = now[1] + rate * inverse @ x
+        return (now[0], found), found
+
+    def back(x: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+        x = now[0] @ (now[1] + rate * x)
+        return x, x
+
+    nothing = jnp.zeros_like(right[0])
+    _, sums = jax.lax.scan(forward, (jnp.zeros_like(inverses[0]), nothing), (inverses, right))
+    return jax.lax.scan(back, nothing, (inverses, sums), reverse=True)[1]
+
+
+@jax.jit
+def _variances(inverses: Array, drift: Any) -> Array:
+    """The diagonal (T, L) of the inverse of A."""
+    rate = 1 / jnp.asarray(drift, inverses.dtype)
+
+    def back(after: Array, inverse: Array) -> tuple[Array, Array]:
+        covariance = inverse + rate**2 * inverse @ after @ inverse
+        return covariance, jnp.diagonal(covariance)
+
+    return jax.lax.scan(back, jnp.zeros_like(inverses[0]), inverses, reverse=True)[1]

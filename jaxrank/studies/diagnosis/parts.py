@@ -23,7 +23,7 @@ def drift(votes: Votes) -> Finding | None:
         return None
     at = _codes(data, TIME)
     known = np.flatnonzero(at >= 0)
-    if len(np.unique(at[known])) < 2 or len(known) < 2 * FEWEST:
+    if len(known) < 2 * FEWEST or at[known].min() == at[known].max():
         return None
     order = known[np.argsort(at[known], kind="stable")]
     halves = [np.zeros(len(at), bool) for _ in range(2)]
