@@ -131,6 +131,21 @@ def layered(number: int, n_points: int) -> dict[str, Any]:
     return {"color": colour(number), "linestyle": gaps, "linewidth": 1.8, "marker": marker, "markersize": 3}
 
 
+BANDED = 4
+"""Curves of one plot that can have bands without hiding each other."""
+
+
+def draw_band(ax: Any, n_curves: int, x: Any, lower: Any, upper: Any, ink: Any, step: Any = None) -> None:
+    """The band of one of ``n_curves`` curves, where there are few enough for bands (`BANDED`)."""
+    if n_curves <= BANDED:
+        ax.fill_between(x, lower, upper, step=step, color=ink, alpha=0.12, linewidth=0)
+
+
+def band_note(n_curves: int, text: str, before: str = "") -> str:
+    """A caption with what the bands are, where `draw_band` draws them; else what stands ``before``."""
+    return "; ".join(filter(None, (before, text if n_curves <= BANDED else "")))
+
+
 def label_ends(ax: Any, names: Sequence[str], x: Any, y: Any, colours: Sequence[Any], height: float) -> None:
     """Names at the ends of lines, as near as they fit, in place of a legend. **x**, **y**: the last point of each line,
     in data; **height**: of the area of the data in inches. Call it when the limits of the axes stand."""

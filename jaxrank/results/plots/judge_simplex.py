@@ -15,8 +15,10 @@ from jaxrank.numerics.interval import check_level, percent
 from jaxrank.results.plots.canvas import (
     MUTED,
     SMALL,
+    band_note,
     bare,
     colour,
+    draw_band,
     labels_of,
     legend,
     line_style,
@@ -92,7 +94,8 @@ def judge_triangle(
 def judge_ranks(
     source: Any, ax: Any = None, *, candidates: Any = None, level: float = 0.95, return_data: bool = False
 ) -> Any:
-    """Ranks of the candidates under every prior, with their intervals: what of the order hangs on the trust in judges.
+    """Ranks of the candidates under every prior, with their intervals: what of the order hangs on the trust in judges
+    (with bands for four candidates at most).
 
     **source**: what `jaxrank.judges.sensitivity` returns. **candidates**: their names, by default numbers. The frame
     has columns prior, candidate, rank, lower, upper.
@@ -117,7 +120,7 @@ def judge_ranks(
     ax = make_axes(ax, 1.5 + 1.1 * len(names), 1.6 + 0.3 * n)
     for k in range(n):
         rows = frame[frame["candidate"] == k]
-        ax.fill_between(range(len(names)), rows["lower"], rows["upper"], color=colour(k), alpha=0.12, linewidth=0)
+        draw_band(ax, n, range(len(names)), rows["lower"], rows["upper"], colour(k))
         ax.plot(range(len(names)), rows["rank"], marker="o", markersize=4, label=called[k], **line_style(k))
     ax.set_xticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(n + 0.5, 0.5)
@@ -125,5 +128,7 @@ def judge_ranks(
     bare(ax, "y")
     ax.set_ylabel("rank", fontsize=SMALL)
     legend(ax)
-    write_caption(ax, "Ranks under every prior", f"bands: {percent(level)} intervals of the ranks", 1.1 * len(names))
+    write_caption(
+        ax, "Ranks under every prior", band_note(n, f"bands: {percent(level)} intervals of the ranks"), 1.1 * len(names)
+    )
     return result_of(ax, frame, return_data)

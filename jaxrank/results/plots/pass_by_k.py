@@ -15,8 +15,10 @@ from jaxrank.numerics.interval import check_level, percent
 from jaxrank.numerics.proportion import BY_QUESTION
 from jaxrank.results.plots.canvas import (
     SMALL,
+    band_note,
     bare,
     colour,
+    draw_band,
     labels_of,
     legend,
     make_axes,
@@ -24,7 +26,6 @@ from jaxrank.results.plots.canvas import (
     text_width,
     write_caption,
 )
-from jaxrank.results.plots.tau_by_n import BANDED
 from jaxrank.results.plots.views import size_of
 
 _POINTS = 12
@@ -39,7 +40,8 @@ def pass_curves(
     max_k: int | None = None,
     return_data: bool = False,
 ) -> Any:
-    """Pass@k (solid) and Pass^k (dashed) against the number of tries k, with bands for two models at most.
+    """Pass@k (solid) and Pass^k (dashed) against the number of tries k, with bands for two models (four curves)
+    at most.
 
     **data**: binary `Responses` or a `Result` on them. **models**: names, at most eight; by default the five with the
     highest mean. **level**: of the bands. **max_k**: by default the smallest number of trials. The frame
@@ -72,8 +74,7 @@ def pass_curves(
     for metric, dashes in (("pass_at_k", "-"), ("pass_hat_k", "--")):
         for i, (name, label) in enumerate(zip(part.models, names, strict=True)):
             line = frame[(frame["metric"] == metric) & (frame["model"] == name)]
-            if len(names) <= BANDED:
-                ax.fill_between(line["k"], line["lower"], line["upper"], color=colour(i), alpha=0.12, linewidth=0)
+            draw_band(ax, 2 * len(names), line["k"], line["lower"], line["upper"], colour(i))
             ax.plot(
                 line["k"],
                 line["estimate"],
@@ -94,7 +95,7 @@ def pass_curves(
     legend(ax)
     fewer = models is None and len(data.models) > len(chosen)
     of = f"the best {len(chosen)} of {data.size}" if fewer else size_of(part)
-    note = f"{of}; bands: {percent(level)}, {BY_QUESTION}, of each k for itself" if len(names) <= BANDED else of
+    note = band_note(2 * len(names), f"bands: {percent(level)}, {BY_QUESTION}, of each k for itself", of)
     write_caption(ax, "Succeeds once in k tries, and in all of k", note)
     return result_of(ax, frame, return_data)
 

@@ -19,7 +19,9 @@ from jaxrank.numerics.precision import precision
 from jaxrank.results.fit import Result
 from jaxrank.results.plots.canvas import (
     SMALL,
+    band_note,
     bare,
+    draw_band,
     labels_of,
     legend,
     line_style,
@@ -42,7 +44,8 @@ def profiles(
     level: float = 0.95,
     return_data: bool = False,
 ) -> Any:
-    """The share of trials above each threshold, averaged over questions, with bands: a model whose line lies above
+    """The share of trials above each threshold, averaged over questions, with bands for four models at most: a
+    model whose line lies above
     another's is better whatever counts as good [agarwal2021].
 
     **source**: `Responses` or a `Result` on them. **models**: names, at most eight; by default the five with the
@@ -76,7 +79,7 @@ def profiles(
         line = frame.loc[frame["model"] == name].sort_values(by="tau")
         step = "post" if sign > 0 else "pre"
         style = line_style(i)
-        ax.fill_between(line["tau"], line["lower"], line["upper"], step=step, color=style["color"], alpha=0.12, lw=0)
+        draw_band(ax, len(names), line["tau"], line["lower"], line["upper"], style["color"], step)
         ax.plot(line["tau"], line["share"], drawstyle=f"steps-{step}", label=label, **style)
     bare(ax, "both")
     ax.set_ylim(-0.02, 1.02)
@@ -84,7 +87,8 @@ def profiles(
     ax.set_xlabel("threshold of the score", fontsize=SMALL)
     ax.set_ylabel(f"share of results {side} it", fontsize=SMALL)
     legend(ax)
-    write_caption(ax, "Performance profiles", f"{size_of(part)}; bands: {words}, of each threshold for itself")
+    note = band_note(len(names), f"bands: {words}, of each threshold for itself", size_of(part))
+    write_caption(ax, "Performance profiles", note)
     return result_of(ax, frame, return_data)
 
 

@@ -12,8 +12,10 @@ from jaxrank.models.options import check_flag
 from jaxrank.numerics.interval import percent
 from jaxrank.results.plots.canvas import (
     SMALL,
+    band_note,
     bare,
     colour,
+    draw_band,
     labels_of,
     legend,
     make_axes,
@@ -22,7 +24,6 @@ from jaxrank.results.plots.canvas import (
     write_caption,
 )
 
-_BANDED = 4
 _MOST = 8
 
 
@@ -57,8 +58,7 @@ def answer_curves(
     ax = make_axes(ax, 5.4 + text_width(names) + 0.5, 3.8)
     for k, (name, label) in enumerate(zip(chosen, names, strict=True)):
         line = frame[frame["rule"] == name]
-        if len(chosen) <= _BANDED:
-            ax.fill_between(line["n"], line["lower"], line["upper"], color=colour(k), alpha=0.12, linewidth=0)
+        draw_band(ax, len(chosen), line["n"], line["lower"], line["upper"], colour(k))
         ax.plot(line["n"], line["accuracy"], color=colour(k), marker="o", markersize=3, label=label)
     bare(ax, "both")
     ax.set_xlabel("completions, n", fontsize=SMALL)
@@ -70,7 +70,6 @@ def answer_curves(
         ax.set_xticks([], minor=True)
     legend(ax)
     bands = f"bands: {percent(curves.level)} of data sets with n completions, of each n for itself"
-    write_caption(
-        ax, f"One answer of n completions, {labels_of([curves.models[i]])[0]}", bands if len(chosen) <= _BANDED else ""
-    )
+    title = f"One answer of n completions, {labels_of([curves.models[i]])[0]}"
+    write_caption(ax, title, band_note(len(chosen), bands))
     return result_of(ax, frame, return_data)

@@ -10,9 +10,11 @@ from jaxrank.models.options import check_count, check_flag
 from jaxrank.numerics.interval import percent
 from jaxrank.results.over_time import RatingsOverTime
 from jaxrank.results.plots.canvas import (
+    BANDED,
     MUTED,
     SMALL,
     bare,
+    draw_band,
     labels_of,
     line_style,
     make_axes,
@@ -31,8 +33,8 @@ COLOURED = 8
 def ratings_over_time(
     source: Any, ax: Any = None, *, level: float = 0.95, coloured: int = COLOURED, return_data: bool = False
 ) -> Any:
-    """Strengths by period with bands, the ``coloured`` best of the last period in colour; a period in which a model did
-    not fight has no dot.
+    """Strengths by period, the ``coloured`` best of the last period in colour and the first four of them with bands; a
+    period in which a model did not fight has no dot.
 
     **source**: `RatingsOverTime`. **level**: of the bands. The frame is that of `RatingsOverTime.to_frame`.
     """
@@ -48,7 +50,7 @@ def ratings_over_time(
         ax.plot(at, source.scores[:, i], color=MUTED, alpha=0.4, linewidth=0.9)
     for place in reversed(range(len(names))):
         i, style = order[place], line_style(place)
-        ax.fill_between(at, lower[:, i], upper[:, i], color=style["color"], alpha=0.13, linewidth=0)
+        draw_band(ax, place + 1, at, lower[:, i], upper[:, i], style["color"])
         ax.plot(at, source.scores[:, i], linewidth=1.6, **style)
         played = source.battles[:, i] > 0
         ax.plot(at[played], source.scores[played, i], "o", markersize=3.5, color=style["color"])
@@ -67,9 +69,9 @@ def ratings_over_time(
         side.spines[:].set_visible(False)
         for place, text in enumerate(side.get_yticklabels()):
             text.set_color(line_style(place)["color"])
-    note = (
-        f"{len(source.models)} models; drift {source.drift:.3g} a period "
-        f"({'estimated' if source.estimated else 'given'}); bands: {percent(level)}, normal, given all battles"
-    )
+    how = "estimated" if source.estimated else "given"
+    note = f"{len(source.models)} models; drift {source.drift:.3g} a period ({how})"
+    first = "" if len(names) <= BANDED else f" of the first {BANDED}"
+    note = f"{note}; bands{first}: {percent(level)}, normal, given all battles"
     write_caption(ax, "Ratings over time", note, width=6.0)
     return result_of(ax, source.to_frame(level=level), return_data)

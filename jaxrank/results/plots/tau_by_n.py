@@ -11,7 +11,9 @@ from jaxrank.numerics.interval import percent
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.plots.canvas import (
     SMALL,
+    band_note,
     bare,
+    draw_band,
     label_ends,
     layered,
     make_axes,
@@ -22,8 +24,6 @@ from jaxrank.results.plots.canvas import (
 from jaxrank.results.plots.views import check_source, size_of
 from jaxrank.results.returned import named
 
-BANDED = 2
-"""Curves that can have bands without hiding each other."""
 REFERENCES = {"gold": "Bayes@N on all trials", "self": "each method on all trials", "given": "the given scores"}
 
 
@@ -32,7 +32,7 @@ def tau_curve(
 ) -> Any:
     """Kendall's tau-b of the ranking after n trials with the reference: mean, and a band of the replicates.
 
-    **con**: a `Convergence` with tau. **level**: share of the replicates in the band, drawn for two methods at most.
+    **con**: a `Convergence` with tau. **level**: share of the replicates in the band, drawn for four methods at most.
     The frame has columns method, n, tau, lower, upper.
     """
     import pandas as pd
@@ -51,8 +51,7 @@ def tau_curve(
     for k, name in enumerate(chosen):
         rows = frame[frame["method"] == name]
         style = layered(k, len(rows))
-        if len(chosen) <= BANDED:
-            ax.fill_between(rows["n"], rows["lower"], rows["upper"], color=style["color"], alpha=0.15, linewidth=0)
+        draw_band(ax, len(chosen), rows["n"], rows["lower"], rows["upper"], style["color"])
         ax.plot(rows["n"], rows["tau"], **style)
         last.append((name, con.grid[-1], con.tau(name)[-1], style["color"]))
     bare(ax, "both")
@@ -61,8 +60,7 @@ def tau_curve(
     whole_numbers(ax)
     label_ends(ax, *zip(*last, strict=True), height=2.6)
     note = f"{size_of(con)}; lines: means; reference: {REFERENCES[con.reference]}"
-    if len(chosen) <= BANDED:
-        note += f"; bands: central {percent(level)} of the replicates"
+    note = band_note(len(chosen), f"bands: central {percent(level)} of the replicates", note)
     write_caption(ax, "Agreement with the reference ranking", note)
     return result_of(ax, frame, return_data)
 
