@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +44,7 @@ class Target:
     link: float
     precisions: tuple[str, ...]
 
+    @functools.cache  # noqa: B019 - a few meshes in all; devices of one description made twice are not the same
     def mesh(self, n: int) -> Mesh:
         if self.backend == "gpu":
             topology = topologies.get_topology_desc(

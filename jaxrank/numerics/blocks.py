@@ -11,10 +11,12 @@ def on_cpu() -> bool:
     return jax.default_backend() == "cpu"
 
 
-def lanes_at_once(lane_bytes: int, cache_bytes: int, fewest: int, most: int) -> int:
-    """The largest power of 2 of lanes that fit in the cache of a core (``cache_bytes``), or on a GPU or TPU in 256 MB,
-    and no fewer than ``fewest`` and no more than ``most``."""
-    fit = (cache_bytes if on_cpu() else ACCELERATOR_BYTES) // max(lane_bytes, 1)
+def lanes_at_once(
+    lane_bytes: int, cache_bytes: int, fewest: int, most: int, device_bytes: int = ACCELERATOR_BYTES
+) -> int:
+    """The largest power of 2 of lanes that fit in the cache of a core (``cache_bytes``), or on a GPU or TPU in
+    ``device_bytes``, and no fewer than ``fewest`` and no more than ``most``."""
+    fit = (cache_bytes if on_cpu() else device_bytes) // max(lane_bytes, 1)
     return min(max(power_of_two(fit), fewest), most)
 
 

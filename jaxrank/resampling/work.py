@@ -16,13 +16,14 @@ from jaxtyping import Array
 from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.fit import slopes_of
 from jaxrank.models.ranker import Ranker
-from jaxrank.numerics.blocks import lanes_at_once, on_cpu, power_of_two
+from jaxrank.numerics.blocks import ACCELERATOR_BYTES, lanes_at_once, on_cpu, power_of_two
 from jaxrank.resampling import draws
 from jaxrank.resampling.memory import within_memory
 from jaxrank.resampling.sources import Source
 
 _CACHE_BYTES = 2**19  # a block on a CPU: within the cache of one core
 _LOWEST = 16  # fewest replicates in a block on a CPU
+_DEVICE_BYTES = 2**31  # statistics of a block on a GPU or TPU, where launches cost most if it is small
 _BLOCK_BYTES = 2**26  # but a block holds no more than this, unless a single replicate does
 
 
@@ -83,7 +84,7 @@ class Replication(Work):
             stat = jax.eval_shape(lambda p: probe.statistic(jnp.uint32(0), p)[0], payload)
             low = getattr(ranker, "fewest_lanes", _LOWEST)
             size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stat))
-            block = block_size(max(size, source.lane_bytes), low)
+            block = block_size(max(size, source.lane_bytes), low, device_bytes=_DEVICE_BYTES)
             return within_memory(cls(ranker=ranker, source=source, key=key, block=block))
         return cls(ranker=ranker, source=source, key=key, block=block)
 
@@ -122,8 +123,9 @@ def concatenate(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]
     return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
 
 
-def block_size(lane_bytes: int, low: int = _LOWEST, high: int = 256) -> int:
-    """Replicates in a block, a power of 2, from the bytes that one replicate works on."""
+def block_size(lane_bytes: int, low: int = _LOWEST, high: int = 256, device_bytes: int = ACCELERATOR_BYTES) -> int:
+    """Replicates in a block, a power of 2, from the bytes that one replicate works on; on a GPU or TPU as many as have
+    ``device_bytes``."""
     low, high = (low, high) if on_cpu() else (64, 2**15)
     low = min(low, power_of_two(_BLOCK_BYTES // max(lane_bytes, 1)))
-    return lanes_at_once(lane_bytes, _CACHE_BYTES, low, high)
+    return lanes_at_once(lane_bytes, _CACHE_BYTES, low, high, device_bytes)
