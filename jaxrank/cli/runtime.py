@@ -39,6 +39,9 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\bscheme=[\"']?(\w+(?:\(\w+\))?)[\"']?", r"--scheme \1"),
     (r"\bn_(replicates|samples|chains|warmup)=", r"--\1 "),
     (r"\bn_(replicates|samples|chains|warmup)\b", r"--\1"),
+    (r"give truth=\.\.\. or correct=\.\.\. to Answers, or name", "name"),
+    (r"\b(trial|answer|truth|correct|score|model|question)_column=\.\.\.", r"--\1-column ..."),
+    (r"\bextract=\.\.\.", "--extract ..."),
     (r"\b(chunk_size|checkpoint|reference|sampler|level|seed)=", lambda m: f"--{m[1].replace('_', '-')} "),
 )
 """Options and calls of Python in messages of the library, and what does the same on the command line."""

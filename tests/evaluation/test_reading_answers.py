@@ -89,3 +89,23 @@ def test_what_is_left_out_is_counted_and_what_is_wrong_is_named(tmp_path: Path) 
 def test_boxes() -> None:
     assert boxed("\\boxed{1} and \\boxed{\\frac{1}{2}} end") == "\\frac{1}{2}"
     assert boxed("\\boxed{never closed") is None and boxed("none") is None and boxed("\\boxed{ }") is None
+
+
+def test_a_column_answer_beside_texts_holds_the_right_answers(tmp_path: Path) -> None:
+    """Where it says the same in all completions of a question; where it does not it is what was answered."""
+    rows = [
+        {"model": m, "question": q, "sample": s, "output": f"\\boxed{{{s}}}", "answer": right}
+        for m in ("a", "b")
+        for q, right in (("p", "1"), ("q", "0"))
+        for s in range(2)
+    ]
+    answers = jr.read_answers(written(tmp_path, rows), extract="boxed")
+    assert any("answer 'output', truth 'answer'" in note for note in answers.notes)
+    np.testing.assert_array_equal(
+        answers.accuracy("best_of_n" if answers.scores is not None else "majority"), [0.5, 0.5]
+    )
+    given = [{**row, "answer": str(row["sample"])} for row in rows]
+    with pytest.raises(DataError, match=r"truth_column=\.\.\. or correct_column=\.\.\."):
+        jr.read_answers(written(tmp_path, given)).accuracy("majority")
+    with pytest.raises(DataError, match=r"none of the 8 completions has an answer in column 'answer'.*answer_column="):
+        jr.read_answers(written(tmp_path, given), extract="boxed")

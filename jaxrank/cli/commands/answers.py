@@ -112,6 +112,13 @@ def answers(
     for note in found.notes:
         say(f"note: {note}")
     say(str(found))
+    if found.good is not None and not found.good.any():
+        how = (
+            ""
+            if extract
+            else "; where they are texts, --extract boxed or a regular expression finds the answers in them"
+        )
+        say(f"note: no completion is the right answer of its question{how}")
     if stop:
         _stopped(found, stop).emit(output)
         return

@@ -158,6 +158,8 @@ def _lighteval(source: Source, options: LogOptions) -> list[dict[str, Any]]:
 def _table(source: Source, named: Mapping[str, str], options: LogOptions, told: Completions) -> list[dict[str, Any]]:
     columns = _columns(source)
     place = _places(source, list(columns), named)
+    if "answer" not in named and "truth" not in place:
+        _right_answers(columns, place)
     told.found.update(place)
     size = len(next(iter(columns.values())))
     given = options.model_of(source, source.stem) if "model" not in place else None
@@ -232,6 +234,20 @@ def _places(source: Source, names: list[str], named: Mapping[str, str]) -> dict[
         if role not in place:
             raise DataError(f"{source.name} has no column of the {role}; name it with {role}=...: {listed(names)}")
     return place
+
+
+def _right_answers(columns: Mapping[str, list[Any]], place: dict[str, str]) -> None:
+    """A column "answer" that is the same in all completions of each question, beside a column of texts, holds the right
+    answers."""
+    others = [name for name in columns if name != place["answer"] and name.casefold() in NAMES["answer"]]
+    if place["answer"].casefold() != "answer" or not others:
+        return
+    pairs = set(zip(map(str, columns[place["question"]]), map(str, columns[place["answer"]]), strict=True))
+    if len(pairs) == len({question for question, _ in pairs}) < len(columns[place["question"]]):
+        place["truth"], place["answer"] = (
+            place["answer"],
+            min(others, key=lambda n: NAMES["answer"].index(n.casefold())),
+        )
 
 
 def _numbers(source: Source, name: str, values: list[Any], read: Callable[[Any], float]) -> list[float]:

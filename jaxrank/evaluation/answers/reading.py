@@ -84,6 +84,12 @@ def _assembled(found: Completions, extract: Callable[[Any], Any], normalize: str
     for place in np.ndindex(labels.shape):
         labels[place] = extract(rows[int(kept[place])]["answer"])
     pick = lambda of: np.array([of(rows[k]) for k in kept.ravel()], float).reshape(kept.shape)
+    if rows and all(plain(label) is None for label in labels.flat):
+        where = f"column {found.found['answer']!r}" if "answer" in found.found else "the files"
+        raise DataError(
+            f"none of the {labels.size:,} completions has an answer in {where}: say where it stands with extract=... "
+            "(boxed, or a regular expression) and answer_column=..."
+        )
     verdicts, scores = (
         pick(lambda row, role=role: np.nan if row[role] is None else row[role])
         if any(row[role] is not None for row in rows)

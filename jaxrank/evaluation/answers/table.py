@@ -235,7 +235,10 @@ class Answers:
 
     def _known(self, what: str) -> np.ndarray:
         if self.good is None:
-            raise DataError(f"{what} needs the right answers; give Answers(labels, truth=...) or correct=...")
+            raise DataError(
+                f"{what} needs the right answers: give truth=... or correct=... to Answers, or name a column of the "
+                "file by truth_column=... or correct_column=..."
+            )
         return self.good
 
     def __repr__(self) -> str:
