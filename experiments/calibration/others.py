@@ -117,8 +117,11 @@ def strengths(method: str, truth: Truth, models: int, questions: int, trials: in
         fit = jr.fit(outcomes, method, on_failure="return")
         if fit.contributions is not None:
             found.append(_wrong(fit, 0.0))
-    left = f"; no fit in {sets - len(found)} sets" if len(found) < sets else ""
-    return _three(found) + left
+    return _three(found) + _unfit(len(found), sets)
+
+
+def _unfit(n_found: int, sets: int) -> str:
+    return f"; no fit in {sets - n_found} sets" if n_found < sets else ""
 
 
 def abilities(method: str, truth: Truth, sets: int) -> str:
@@ -166,9 +169,10 @@ def margins(spread: float, battles: int, sets: int) -> str:
         first, second = ([names[m] for m in side] for side in (i, j))
         data = jr.Comparisons(first, second, (np.sign(margin) + 1) / 2, models=names, columns={"margin": margin})
         study = Study(data, truth, 0)
-        study.fit = jr.fit(data, "margin_least_squares")
-        found.append(tuple(judges[name](study).false for name in ("scores", "differences", "tiers")))
-    return _three(found)
+        study.fit = jr.fit(data, "margin_least_squares", on_failure="return")
+        if study.fit.status == jr.Status.CONVERGED:
+            found.append(tuple(judges[name](study).false for name in ("scores", "differences", "tiers")))
+    return _three(found) + _unfit(len(found), sets)
 
 
 def _sets(truth: Truth, sets: int, *size: int) -> Iterator[np.ndarray]:

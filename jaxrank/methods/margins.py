@@ -26,7 +26,7 @@ class MarginLeastSquares(Ranker, HasCovariance):
     **Scores** theta in the unit of the margins, mean 0 over models.
     **Fields** none.
     **Params** ``scale``: sigma^2, the weighted sum of squares that is left over ``degrees``, the number of battles less
-    L - 1; standard errors are from it.
+    L - 1; standard errors are from it, and intervals from Student's t with so many degrees of freedom.
     **Status** converged; disconnected where no chain of battles links some models.
     **Departs** the source takes the mean margin of each pair for one number; here each battle is one, which gives the
     same strengths, and their errors.
@@ -56,6 +56,9 @@ class MarginLeastSquares(Ranker, HasCovariance):
         right = jnp.eye(n, dtype=laplacian.dtype) - 1 / n
         inverse = solve_grounded(laplacian, right, n)
         return jnp.where(jnp.isfinite(fit.scores[0]), inverse, jnp.nan) * fit.params["scale"]
+
+    def degrees(self, fit: Fit) -> float:
+        return float(fit.params["degrees"])
 
 
 ENTRIES = (Entry("margin_least_squares", MarginLeastSquares, source="jiang2011"),)

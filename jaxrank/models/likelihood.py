@@ -15,7 +15,8 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.priors import Prior
 from jaxrank.numerics.lanes import lanes
 from jaxrank.numerics.solve.linear import onto, solve_grounded
-from jaxrank.numerics.solve.newton import Near, Newton
+from jaxrank.numerics.solve.near import Near
+from jaxrank.numerics.solve.newton import Newton
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
@@ -82,8 +83,8 @@ def _maximise(
     solver: Solver, likelihood: Likelihood, prior: Prior, stat: Any, alive: Array, together: Array | None
 ) -> Solution:
     """`maximise` for single arrays, or for arrays with lanes in their last axis."""
-    start = likelihood.start(stat)
-    n_models = start.shape[0] - likelihood.n_extra
+    begin = lambda: likelihood.start(stat)
+    n_models = jax.eval_shape(begin).shape[0] - likelihood.n_extra
 
     centred = lambda x: x[:n_models] - jnp.mean(x[:n_models], axis=0, keepdims=True)
 
@@ -111,8 +112,8 @@ def _maximise(
         smoothing = prior.smoothings[0]
         objective = objective_at(smoothing)
         if isinstance(solver, Newton):  # whose steps have mean zero
-            return solver(objective, start, alive, solve, lambda x: held(likelihood.slope(x, stat), x, smoothing))
-        found = solver(objective, start, alive, solve)
+            return solver(objective, begin, alive, solve, lambda x: held(likelihood.slope(x, stat), x, smoothing))
+        found = solver(objective, begin(), alive, solve)
         return found._replace(params=_centred_groups(found.params, n_models, together))
 
     def stage(x: Array, smoothing: Array) -> tuple[Array, tuple[Array, Array, Array]]:
@@ -120,6 +121,7 @@ def _maximise(
         x = solution.params if isinstance(solver, Newton) else _centred_groups(solution.params, n_models, together)
         return x, (solution.status, solution.steps, solution.error)
 
+    start = begin()
     params, (status, steps, error) = jax.lax.scan(stage, start, jnp.asarray(prior.smoothings, start.dtype))
     return Solution(params, status[-1], jnp.sum(steps, axis=0), error[-1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
@@ -105,6 +106,11 @@ class HasStandardErrors(eqx.Module):
     @abc.abstractmethod
     def standard_errors(self, stat: Any, fit: Fit) -> Float[Array, " models"]:
         """Standard deviation of each score at a fit; NaN where it has none."""
+
+    def degrees(self, fit: Fit) -> float:
+        """Degrees of freedom of the variance behind these errors; infinite where none is estimated beside the
+        scores."""
+        return math.inf
 
 
 class HasCovariance(HasStandardErrors):

@@ -83,14 +83,15 @@ def standardised(gap: Any, spread: Any) -> Any:
         return xp.where(same, 0, gap / xp.where(same, 1, spread))
 
 
-def normal_superiority(gap: np.ndarray, spread: np.ndarray) -> Superiority:
-    """`Superiority` of normal scores, from differences (L, L) and their standard errors; NaN where one is unknown.
-    Two equal scores without any error are tied."""
-    from scipy.special import ndtr
+def normal_superiority(gap: np.ndarray, spread: np.ndarray, degrees: float = np.inf) -> Superiority:
+    """`Superiority` of normal scores, from differences (L, L) and their standard errors, of so many ``degrees`` of
+    freedom; NaN where one is unknown. Two equal scores without any error are tied."""
+    from scipy.special import stdtr
 
     tied = np.where((gap == 0) & (spread == 0), 1.0, 0.0)
     np.fill_diagonal(tied, 1.0)
-    above = np.where(tied > 0, 0.0, ndtr(np.where(np.isnan(spread), np.nan, standardised(gap, spread))))
+    off = np.where(np.isnan(spread), np.nan, standardised(gap, spread))
+    above = np.where(tied > 0, 0.0, stdtr(degrees, off))
     return Superiority(above, tied)
 
 
@@ -146,12 +147,15 @@ def largest_deviations(values: np.ndarray, point: np.ndarray, spread: np.ndarray
     return largest
 
 
-def normal_reach(covariance: np.ndarray, spread: np.ndarray, level: float) -> float:
+def normal_reach(covariance: np.ndarray, spread: np.ndarray, level: float, degrees: float = np.inf) -> float:
     """How many standard errors ``spread`` (L, L) all differences of normal scores of this ``covariance`` (L, L) keep
-    within at once; always the same draws."""
+    within at once, where the errors have so many ``degrees`` of freedom; always the same draws."""
     known = np.isfinite(np.diag(covariance))
     values, vectors = np.linalg.eigh(np.nan_to_num(covariance[np.ix_(known, known)]))  # nothing joins two groups
     n_draws = _DRAWS if known.sum() <= _FEW else _DRAWS // 4
-    noise = np.random.default_rng(0).standard_normal((n_draws, len(values)))
-    draws = noise * np.sqrt(np.maximum(values, 0)) @ vectors.T
-    return float(np.quantile(largest_deviations(draws, np.zeros(len(values)), spread[np.ix_(known, known)]), level))
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((n_draws, len(values))) * np.sqrt(np.maximum(values, 0)) @ vectors.T
+    largest = largest_deviations(draws, np.zeros(len(values)), spread[np.ix_(known, known)])
+    if np.isfinite(degrees):
+        largest = largest / np.sqrt(rng.chisquare(degrees, n_draws) / degrees)
+    return float(np.quantile(largest, level))

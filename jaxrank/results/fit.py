@@ -30,7 +30,7 @@ from jaxrank.models.ranker import (
 from jaxrank.numerics.contributions import Contributions
 from jaxrank.numerics.interval import Interval, check_level, normal_quantile
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.proportion import Ends, of_shares
+from jaxrank.numerics.proportion import Ends, of_shares, student
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
 from jaxrank.numerics.separation import Superiority, normal_reach, normal_superiority
 from jaxrank.numerics.status import Status
@@ -209,7 +209,7 @@ class Result(RankedModels, ErrorsByUnit):
             self._refuse(unit, own)
         if own == self._sampled and self.contributions is not None:
             return self.interval_by(self.contributions, self._sampled, level)
-        reach, kind = normal_quantile(level) * self.standard_errors, CREDIBLE if self._credible else BY_MODEL
+        reach, kind = self._quantile(level) * self.standard_errors, CREDIBLE if self._credible else self._by_model
         return Interval(*self.within((self.scores - reach, self.scores + reach)), level, kind, own)
 
     def interval_by(self, several: Contributions, unit: str, level: float) -> Interval:
@@ -281,13 +281,27 @@ class Result(RankedModels, ErrorsByUnit):
         if self.contributions is not None:
             return self.differences_by(self.contributions, self._sampled, level, simultaneous=simultaneous)
         gap, spread = self.differences()
-        quantile = self._reach(level) if simultaneous else normal_quantile(level)
-        return Interval(gap - quantile * spread, gap + quantile * spread, level, f"{BY_MODEL}, {_OF[simultaneous]}")
+        reach = (self._reach(level) if simultaneous else self._quantile(level)) * spread
+        return Interval(gap - reach, gap + reach, level, f"{self._by_model}, {_OF[simultaneous]}")
+
+    @cached_property
+    def _degrees(self) -> float:
+        """Degrees of freedom of the variance behind the method's own errors."""
+        return self.ranker.degrees(self.fit) if isinstance(self.ranker, HasStandardErrors) else np.inf
+
+    @property
+    def _by_model(self) -> str:
+        return STUDENT if np.isfinite(self._degrees) else BY_MODEL
+
+    def _quantile(self, level: float) -> float:
+        """How many of the method's own standard errors the interval of one number reaches."""
+        known = np.isfinite(self._degrees)
+        return float(student(np.asarray(self._degrees), level)) if known else normal_quantile(level)
 
     def _reach(self, level: float) -> float:
         """How many standard errors all differences keep within at once: intervals and tiers ask for the same."""
         if level not in self._reaches:
-            self._reaches[level] = normal_reach(self._covariance, self.differences()[1], level)
+            self._reaches[level] = normal_reach(self._covariance, self.differences()[1], level, self._degrees)
         return self._reaches[level]
 
     @cached_property
@@ -301,9 +315,10 @@ class Result(RankedModels, ErrorsByUnit):
         return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {_OF[simultaneous]}", unit)
 
     def superiority(self) -> Superiority:
-        """For each pair the probability that one is above the other, normal with the standard errors of
-        `differences`."""
-        return normal_superiority(*self.differences())
+        """For each pair the probability that one is above the other, normal with the standard errors of `differences`;
+        Student's where a method estimates their variance."""
+        degrees = self._degrees if self.contributions is None else np.inf
+        return normal_superiority(*self.differences(), degrees)
 
     def differences(self) -> tuple[np.ndarray, np.ndarray]:
         """Differences of scores (L, L) and their standard errors: by question where `contributions` are known, else

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import t as student_t
 
 import jaxrank as jr
 from jaxrank.data.weights import Weights
@@ -86,7 +87,8 @@ def test_what_they_refuse():
 
 @pytest.mark.parametrize("variance", [False, True])
 def test_margins_are_those_of_an_independent_program(variance):
-    """Weighted least squares by statsmodels: strengths, errors, scale; and weights of 2 are battles fought twice."""
+    """Weighted least squares by statsmodels: strengths, errors, scale; intervals by Student's t with the degrees of
+    freedom of the scale; and weights of 2 are battles fought twice."""
     example = next(e for e in golden("battles") if e["kind"] == "margin_least_squares")
     given, value = example["input"], example["values"]["wls" if variance else "ols"]
     columns = {"margin": given["margin"]} | ({"variance": given["variance"]} if variance else {})
@@ -96,6 +98,14 @@ def test_margins_are_those_of_an_independent_program(variance):
     assert np.allclose(found.scores, value["theta"], atol=1e-9)
     assert np.allclose(found.standard_errors, value["se"], atol=1e-9)
     assert np.allclose([found.params["scale"], found.params["degrees"]], [value["scale"], value["df"]], atol=1e-9)
+    reach = student_t.ppf(0.975, value["df"])
+    low, high = found.interval()
+    assert np.allclose((high - low) / 2, reach * np.asarray(value["se"]), atol=1e-9)
+    gap, spread = found.differences()
+    own = ~np.eye(len(gap), dtype=bool)
+    single, together = (found.difference_intervals(simultaneous=s).upper - gap for s in (False, True))
+    assert np.allclose(single, reach * spread, atol=1e-9) and (together[own] > 1.2 * single[own]).all()
+    assert np.allclose(found.superiority().above[own], student_t.cdf(gap[own] / spread[own], value["df"]), atol=1e-9)
     heavy = {**columns, "weight": np.where(np.arange(len(outcome)) < 20, 2.0, 1.0)}
     twice = battles + battles.select(battles=np.arange(20))
     weighted = jr.Comparisons(given["a"], given["b"], outcome, models=given["models"], columns=heavy)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from jaxrank.numerics.solve.newton import Near, Newton
+from jaxrank.numerics.solve.near import Near
+from jaxrank.numerics.solve.newton import Newton
 
 SOLVERS = {
     "self-concordant": jr.solvers.SelfConcordantNewton(),

@@ -36,7 +36,7 @@ from jaxrank.models.pairs.outcomes import OutcomeModel
 from jaxrank.models.ranker import ChecksData, Reads, Settles
 from jaxrank.numerics.graph import connectivity
 from jaxrank.numerics.solve.linear import SMALL
-from jaxrank.numerics.solve.newton import Near
+from jaxrank.numerics.solve.near import Near
 from jaxrank.numerics.status import Status
 
 _FAR = 30.0  # a difference of strengths that no finite optimum of real data comes near

@@ -20,7 +20,7 @@ from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, HasCovariance, StartsNear
 from jaxrank.numerics.graph import connectivity, dominance_levels, reachability, strong_components
 from jaxrank.numerics.solve.linear import SMALL
-from jaxrank.numerics.solve.newton import Near
+from jaxrank.numerics.solve.near import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 

@@ -22,7 +22,7 @@ from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikel
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.linear import SMALL
-from jaxrank.numerics.solve.newton import Near
+from jaxrank.numerics.solve.near import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
