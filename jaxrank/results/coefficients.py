@@ -14,7 +14,8 @@ from jaxrank.models.pairs.fit import slopes_of
 from jaxrank.numerics.contributions import contributions
 from jaxrank.numerics.interval import check_level, normal_quantile
 from jaxrank.results.bars import Bars
-from jaxrank.results.fit import STUDENT, Result
+from jaxrank.results.fit import Result
+from jaxrank.results.own_errors import STUDENT
 from jaxrank.results.replicates import Replicates
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
 

@@ -28,15 +28,16 @@ from jaxrank.models.ranker import (
     Ranker,
 )
 from jaxrank.numerics.contributions import Contributions
-from jaxrank.numerics.interval import Interval, check_level, normal_quantile
+from jaxrank.numerics.interval import Interval, check_level
 from jaxrank.numerics.precision import precision
-from jaxrank.numerics.proportion import Ends, of_shares, student
+from jaxrank.numerics.proportion import Ends, of_shares
 from jaxrank.numerics.ranks import RANK_METHODS, RankMethod, rank_scores
-from jaxrank.numerics.separation import Superiority, normal_reach, normal_superiority
+from jaxrank.numerics.separation import Superiority, normal_superiority
 from jaxrank.numerics.status import Status
 from jaxrank.resampling.contributions import has_contributions
 from jaxrank.results import storage
 from jaxrank.results.errors_by_unit import ErrorsByUnit
+from jaxrank.results.own_errors import STUDENT, OwnErrors
 from jaxrank.results.returned import RankedModels
 
 if TYPE_CHECKING:
@@ -45,15 +46,13 @@ if TYPE_CHECKING:
 COVARIANCES = ("information", "sandwich")
 UNITS = ("questions", "trials")
 WILSON = "Wilson, effective number of trials"
-STUDENT = "Student's t"
-BY_MODEL = "normal, as its model has it"
 CREDIBLE = "normal, of the posterior under its prior"
 FAILURES = (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM, Status.DISCONNECTED, Status.UNDEFINED, Status.HOST_LIMIT)
 _OF = {True: "all pairs at once", False: "of differences"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(RankedModels, ErrorsByUnit):
+class Result(RankedModels, ErrorsByUnit, OwnErrors):
     """A ranking of L models by one method.
 
     **scores** (L,) higher is better; **ranks** int (L,), 1 is best, ties share a rank; **order** (L,) indices best
@@ -209,7 +208,7 @@ class Result(RankedModels, ErrorsByUnit):
             self._refuse(unit, own)
         if own == self._sampled and self.contributions is not None:
             return self.interval_by(self.contributions, self._sampled, level)
-        reach, kind = self._quantile(level) * self.standard_errors, CREDIBLE if self._credible else self._by_model
+        reach, kind = self._reach(level) * self.standard_errors, CREDIBLE if self._credible else self._by_model
         return Interval(*self.within((self.scores - reach, self.scores + reach)), level, kind, own)
 
     def interval_by(self, several: Contributions, unit: str, level: float) -> Interval:
@@ -281,32 +280,8 @@ class Result(RankedModels, ErrorsByUnit):
         if self.contributions is not None:
             return self.differences_by(self.contributions, self._sampled, level, simultaneous=simultaneous)
         gap, spread = self.differences()
-        reach = (self._reach(level) if simultaneous else self._quantile(level)) * spread
+        reach = (self._reach_of_all(level) if simultaneous else self._reach(level)) * spread
         return Interval(gap - reach, gap + reach, level, f"{self._by_model}, {_OF[simultaneous]}")
-
-    @cached_property
-    def _degrees(self) -> float:
-        """Degrees of freedom of the variance behind the method's own errors."""
-        return self.ranker.degrees(self.fit) if isinstance(self.ranker, HasStandardErrors) else np.inf
-
-    @property
-    def _by_model(self) -> str:
-        return STUDENT if np.isfinite(self._degrees) else BY_MODEL
-
-    def _quantile(self, level: float) -> float:
-        """How many of the method's own standard errors the interval of one number reaches."""
-        known = np.isfinite(self._degrees)
-        return float(student(np.asarray(self._degrees), level)) if known else normal_quantile(level)
-
-    def _reach(self, level: float) -> float:
-        """How many standard errors all differences keep within at once: intervals and tiers ask for the same."""
-        if level not in self._reaches:
-            self._reaches[level] = normal_reach(self._covariance, self.differences()[1], level, self._degrees)
-        return self._reaches[level]
-
-    @cached_property
-    def _reaches(self) -> dict[float, float]:
-        return {}
 
     def differences_by(self, several: Contributions, unit: str, level: float, *, simultaneous: bool) -> Interval:
         """`difference_intervals` from what each ``unit`` adds to the errors."""
