@@ -88,6 +88,8 @@ FAULTS = {
     "the first shown wins": (replace(CLEAN, side=0.3), "side bias"),
     "one voter cheats": (replace(CLEAN, cheat=True), "one-sided voters"),
     "one model drifts": (replace(CLEAN, drift=1.2), "drift"),
+    "one model drifts more": (replace(CLEAN, drift=1.6), "drift"),
     "Spanish differs": (replace(CLEAN, spanish=1.0), "categories differ"),
+    "Spanish differs more": (replace(CLEAN, spanish=1.3), "categories differ"),
 }
 """Arenas by what is wrong with them, and the finding that says so."""

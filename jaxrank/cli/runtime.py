@@ -57,8 +57,12 @@ def configure() -> None:
     """Set JAX up for this process; what the user's environment says about JAX stands.
 
     By JAX's own variables of the environment, which it reads when a command first needs it: importing it takes longer
-    than help and the answer to a slip.
+    than help and the answer to a slip. Systems of more than 64 models are OpenBLAS's, whose threads wait for each other
+    longer than these take (half of the time of a leaderboard of 129 models on a busy machine): it has one thread,
+    unless the environment says how many.
     """
+    if not {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"} & {*os.environ}:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
     settings: dict[str, Any] = {
         "jax_platforms": "cpu",
         "jax_enable_x64": True,

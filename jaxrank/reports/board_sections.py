@@ -34,7 +34,7 @@ def board_sections(board: Board, tables: dict[str, Any]) -> list[Section]:
 
 
 def _summary(board: Board) -> Section:
-    first = headline(board.result, board.level) or f"{board.result.method} ranks no model."
+    first = headline(board.result, board.level, board.ratings) or f"{board.result.method} ranks no model."
     cautions = [f.name for f in _found(board) if f.severity != "note"]
     said = f"The votes: {size_of(board.result)}."
     if cautions:
@@ -97,7 +97,7 @@ def _history(board: Board, tables: dict[str, Any]) -> Section:
 
 
 def _findings(board: Board) -> Section:
-    found = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in _found(board)]
+    found = [(f.severity, f.sentences) for f in _found(board)]
     return Section("What to distrust", [Items(found) if found else Text("Nothing was found.")])
 
 

@@ -67,7 +67,7 @@ def _often(found: Found) -> str:
 def _data(found: Found) -> Section:
     said = [*found.data.notes, *([found.missing["models"]] if "models" in found.missing else [])]
     notes = [("note", note) for note in said]
-    findings = [(f.severity, f"{f.name}: {f.says}. {f.means}".replace("..", ".")) for f in found.diagnosis.findings]
+    findings = [(f.severity, f.sentences) for f in found.diagnosis.findings]
     blocks: list[Any] = [Items([*findings, *notes]) if notes or findings else Text("Nothing to report.")]
     if found.data.questions:
         draw = lambda ax: plots.response_matrix(found.result, ax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from jaxrank.results.returned import as_shown, ends_shown
 from jaxrank.results.tables import visible
 from jaxrank.results.tiers import separated
 
+if TYPE_CHECKING:
+    from jaxrank.results.ratings import Ratings
+
 MOST = 6  # names in a sentence
 
 
-def headline(ranked: Any, level: float = 0.95) -> str:
+def headline(ranked: Any, level: float = 0.95, points: Ratings | None = None) -> str:
     """Who is first in a `Result`, `Replicates` or a `Posterior`, with its score, and which models are not separated
-    from it (`separated`, at ``level``); only the first where the method has no errors. Empty where nobody is ranked."""
+    from it (`separated`, at ``level``); only the first where the method has no errors. Empty where nobody is ranked.
+    ``points``: the ratings that are shown beside it, in place of the scores."""
     names, ranks, order = ranked.models, np.asarray(ranked.ranks), ranked.order
     first = [i for i in order if ranks[i] == 1]
     if not first:
@@ -29,7 +33,7 @@ def headline(ranked: Any, level: float = 0.95) -> str:
     if len(first) > 1:
         said = f"{_listed([names[i] for i in first])} share the first place by {ranked.method}"
     else:
-        score = _number(float(as_shown(ranked, ranked.scores)[first[0]]), _interval(ranked, level), int(first[0]))
+        score = _score(ranked, level, int(first[0])) if points is None else _points(points, int(first[0]))
         score = f"{ranked.column.replace('_', ' ')} {score}" if ranked.direction else score
         said = f"{visible(names[first[0]])} is first by {ranked.method} with {score}"
         if (p_best := getattr(ranked, "p_best", None)) is not None:
@@ -61,6 +65,15 @@ def settling(con: Convergence) -> str:
     late = "" if len(after[0.95]) else f", in {con.not_converged(method):.0%} not within {n}"
     whole = f"the whole ranking by {method} settles on {reference}"
     return f"When trials are drawn again, {whole} {' and '.join(told)}{late}."
+
+
+def _score(ranked: Any, level: float, i: int) -> str:
+    return _number(float(as_shown(ranked, ranked.scores)[i]), _interval(ranked, level), i)
+
+
+def _points(ratings: Ratings, i: int) -> str:
+    interval = Interval(ratings.lower, ratings.upper, ratings.level, ratings.kind)
+    return f"a rating of {_number(float(ratings.ratings[i]), interval, i)}"
 
 
 def _interval(ranked: Any, level: float) -> Interval | None:

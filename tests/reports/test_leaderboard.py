@@ -40,6 +40,7 @@ def test_a_folder_with_everything(tmp_path):
     text = page.read_text(encoding="utf-8")
     HTMLParser().feed(text)
     assert page == folder / "index.html" and "<b>bold" not in text and "<i>" not in text and "<T>" not in text
+    assert "with a rating of" in text and "=..)" not in text
     tables = {"ranking", "coefficients", "categories", "history", "findings"}
     assert {p.name for p in folder.iterdir()} == {"index.html", "leaderboard.json", *(f"{t}.csv" for t in tables)}
     ranking = pd.read_csv(folder / "ranking.csv")

@@ -40,6 +40,11 @@ class Finding:
     questions: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
 
+    @property
+    def sentences(self) -> str:
+        """Name, what was found and what it means."""
+        return f"{self.name}: {self.says}{'' if self.says.endswith('.') else '.'} {self.means}".strip()
+
 
 def reads(name: str, kind: str) -> bool:
     """Whether a method of the catalogue reads data of a kind."""
