@@ -28,6 +28,7 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
+html_show_copyright = False
 html_title = f"jaxrank {version}"
 default_role = "literal"
 nitpicky = False
@@ -56,7 +57,10 @@ logging.getLogger("traitlets").setLevel(logging.WARNING)
 _profile = ROOT / ".cache" / "docs" / "ipython" / "profile_default"
 _profile.mkdir(parents=True, exist_ok=True)
 (_profile / "ipython_kernel_config.py").write_text(
-    'c = get_config()\nc.IPKernelApp.log_level = "ERROR"\nc.InlineBackend.figure_formats = ["svg"]\n', encoding="utf-8"
+    'c = get_config()\nc.IPKernelApp.log_level = "ERROR"\nc.InlineBackend.figure_formats = ["svg"]\n'
+    'c.PlainTextFormatter.float_precision = "%.4g"\n'  # numbers as they are read, not as they are stored
+    'c.InteractiveShellApp.exec_lines = ["import pandas", "pandas.options.display.precision = 4", "del pandas"]\n',
+    encoding="utf-8",
 )
 os.environ["IPYTHONDIR"] = str(_profile.parent)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")

@@ -21,14 +21,16 @@ some = everyone.select(models=range(2, 58, 4))          # every fourth, none wit
 fit = jr.fit(some)
 rasch = jr.fit(some, "rasch_map")
 rep = jr.bootstrap(some, n_replicates=2000)
-apart = jr.datasets.load("lrm_token_economy").select(models=[0, 1, 18, 11, 21])      # 19 questions x 5 trials
+apart = jr.datasets.load("lrm_token_economy").select(models=[0, 1, 18, 11, 21])   # 19 questions x 5 trials
 con = jr.convergence(apart, ["bayes", "pass_at_k"], n_replicates=2000)
 post = jr.posterior(some, "bradley_terry", n_chains=4, n_warmup=500, n_samples=500)
-table = jr.fit_all(some, ["bayes", "avg", "borda", "copeland", "rasch_map", "bradley_terry_map", "elo", "pagerank"])
+methods = ["bayes", "avg", "borda", "copeland", "rasch_map", "bradley_terry_map", "elo", "pagerank"]
+table = jr.fit_all(some, methods)
 wins = np.array([[0, 6, 3, 7], [4, 0, 8, 6], [7, 2, 0, 5], [3, 4, 5, 0]])
 battles = jr.Comparisons.from_matrix(wins, models=["fir", "elm", "oak", "ash"])
-noise = np.random.default_rng(0).normal(size=(6, 24, 3))                             # 6 models x 24 tasks x 3 runs
-scores = jr.Responses(np.linspace(1.2, 0, 6)[:, None, None] + noise, models=["fir", "elm", "oak", "ash", "yew", "box"])
+noise = np.random.default_rng(0).normal(size=(6, 24, 3))        # 6 models x 24 tasks x 3 runs
+trees = ["fir", "elm", "oak", "ash", "yew", "box"]
+scores = jr.Responses(np.linspace(1.2, 0, 6)[:, None, None] + noise, models=trees)
 """
 
 RECIPES = {

@@ -73,9 +73,19 @@ def title(page: Path) -> str:
 def commands(page: Path) -> list[str]:
     """The lines of the shell blocks without comments; those of a named block have a test of their own."""
     lines = [
-        x for block in blocks(page) if block.language == "bash" and not block.name for x in block.body.splitlines()
+        line
+        for block in blocks(page)
+        if block.language == "bash" and not block.name
+        for line in block.body.replace("\\\n", " ").splitlines()
     ]
     return [command for line in lines if (command := re.split(r"(?:^|\s)#", line)[0].strip())]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent != ROOT], ids=title)
+def test_code_is_no_wider_than_the_page(page: Path) -> None:
+    """Lines of code of more than 112 letters ended at the edge of the built page."""
+    wide = [line for block in blocks(page) for line in block.body.splitlines() if len(line) > 113]
+    assert not wide
 
 
 def page_params(having: Any) -> list[Any]:

@@ -69,6 +69,13 @@ def percent(level: float) -> str:
     return f"{100 * level:.6g} %"
 
 
+def share(value: float) -> str:
+    """0.924 as "92 %"; what would round to none or to all, and is neither, as "under 1 %" and "over 99 %"."""
+    if 0 < value <= 0.005:
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= value < 1 else f"{100 * value:.0f} %"
+
+
 def normal_quantile(level: Any) -> float:
     """How many standard deviations a normal value keeps within, to both sides, with probability ``level``."""
     return NormalDist().inv_cdf(0.5 + check_level(level) / 2)

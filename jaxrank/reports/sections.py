@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxrank.numerics.interval import Interval, percent
+from jaxrank.numerics.interval import Interval, percent, share
 from jaxrank.numerics.status import Status
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.comparison import comparison
@@ -60,8 +60,8 @@ def _often(found: Found) -> str:
     if rep is None:
         return ""
     likely = [i for i in np.argsort(-rep.p_best, kind="stable") if rep.p_best[i] >= 0.01][:5]
-    told = [f"{result.models[i]} in {rep.p_best[i]:.0%}" for i in likely]
-    return f"First of {rep.n_replicates:,} replicates by {rep.scheme}: {', '.join(told)}." if told else ""
+    told = [f"{result.models[i]} in {share(float(rep.p_best[i]))}" for i in likely]
+    return f"First of {rep.n_replicates:,} replicates by {rep.drawn}: {', '.join(told)}." if told else ""
 
 
 def _data(found: Found) -> Section:
@@ -171,7 +171,7 @@ def _ranks(found: Found) -> Section | None:
     rep = found.replicates
     if rep is None:
         return None
-    blocks: list[Any] = [Text(f"{rep.n_replicates:,} replicates by {rep.scheme}.")]
+    blocks: list[Any] = [Text(f"{rep.n_replicates:,} replicates by {rep.drawn}.")]
     failed = [(str(status), f"{n:,} replicates") for status, n in rep.status_counts().items() if status]
     blocks += [Items(failed)] if failed else []
     if rep.tally.ranked > 0:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxrank.errors import JaxrankError
-from jaxrank.numerics.interval import Interval, percent
+from jaxrank.numerics.interval import Interval, percent, share
 from jaxrank.results.convergence import Convergence
 from jaxrank.results.returned import as_shown, ends_shown
 from jaxrank.results.tables import visible
@@ -37,7 +37,7 @@ def headline(ranked: Any, level: float = 0.95, points: Ratings | None = None) ->
         score = f"{ranked.column.replace('_', ' ')} {score}" if ranked.direction else score
         said = f"{visible(names[first[0]])} is first by {ranked.method} with {score}"
         if (p_best := getattr(ranked, "p_best", None)) is not None:
-            said += f", in {p_best[first[0]]:.0%} of the replicates"
+            said += f", in {share(float(p_best[first[0]]))} of the replicates"
     try:
         apart: Any = separated(ranked, level)[first].all(axis=0)
     except JaxrankError:
@@ -59,10 +59,10 @@ def settling(con: Convergence) -> str:
     reference = {"gold": "that of Bayes@N", "self": "its own of all trials"}.get(con.reference, "the one given")
     if con.not_converged(method) == 1:
         return f"In no replicate does the whole ranking by {method} settle on {reference} within {n} trials."
-    after = {share: np.flatnonzero(con.cdf(method) >= share) for share in (0.5, 0.95)}
-    told = [f"in {share:.0%} of the replicates after {at[0]} trials" for share, at in after.items() if len(at)]
-    told = told or [f"in {1 - con.not_converged(method):.0%} of the replicates within {n} trials"]
-    late = "" if len(after[0.95]) else f", in {con.not_converged(method):.0%} not within {n}"
+    after = {part: np.flatnonzero(con.cdf(method) >= part) for part in (0.5, 0.95)}
+    told = [f"in {percent(part)} of the replicates after {at[0]} trials" for part, at in after.items() if len(at)]
+    told = told or [f"in {share(1 - con.not_converged(method))} of the replicates within {n} trials"]
+    late = "" if len(after[0.95]) else f", in {share(con.not_converged(method))} not within {n}"
     whole = f"the whole ranking by {method} settles on {reference}"
     return f"When trials are drawn again, {whole} {' and '.join(told)}{late}."
 

@@ -212,6 +212,11 @@ class Study(RankedModels):
         return {**record, "scheme": self.scheme, "n_replicates": self.n_replicates, "unit": self.unit}
 
     @property
+    def drawn(self) -> str:
+        """What replicates draw again, in words: the scheme, or the results themselves, "battles" or "orders"."""
+        return self.unit if self.scheme == "trials" and self.unit else self.scheme
+
+    @property
     def _half_finite(self) -> bool:
         n = int(self.tally.finite)
         return n > 1 and 2 * n >= self.n_replicates
@@ -240,7 +245,7 @@ class Study(RankedModels):
         return "; ".join(f"{n}: {status}" for status, n in self.status_counts().items())
 
     def __repr__(self) -> str:
-        size = f"{self.n_replicates} replicates by {self.scheme}, {len(self.models)} models"
+        size = f"{self.n_replicates} replicates by {self.drawn}, {len(self.models)} models"
         return f"{type(self).__name__}({self.method}, {size})"
 
 

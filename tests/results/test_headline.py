@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.numerics.interval import share
 from jaxrank.results.headline import headline
 from jaxrank.results.tiers import separated, tiers
 
@@ -52,3 +53,16 @@ def test_a_ranking_of_nobody_has_no_headline() -> None:
 def test_names_come_without_what_acts_on_a_terminal() -> None:
     evil = jr.Responses([[1] * 9, [0] * 9], models=["a\x1b[31m", "b"])
     assert "\x1b" not in headline(jr.fit(evil, "copeland"))
+
+
+def test_shares_of_replicates_are_rounded_and_never_claim_all_or_none() -> None:
+    told = [share(value) for value in (0, 1e-4, 0.005, 0.924, 0.9949, 0.9996, 1)]
+    assert told == ["0 %", "under 1 %", "under 1 %", "92 %", "99 %", "over 99 %", "100 %"]
+
+
+def test_what_replicates_draw_again_is_named_by_the_data() -> None:
+    """Battles drawn again were said to be replicates "by trials"."""
+    votes = jr.Comparisons(["x", "y", "x"] * 5, ["y", "z", "z"] * 5, [1, 1, 0.5] * 5)
+    drawn = jr.bootstrap(votes, n_replicates=20)
+    assert drawn.drawn == "battles" and "20 replicates by battles" in repr(drawn)
+    assert jr.bootstrap(TABLE, n_replicates=20).drawn == "questions"

@@ -135,7 +135,7 @@ def _clusters(columns: str, scheme: str | None) -> Any:
 def _table(rep: Any, level: float) -> Table:
     frame = rep.to_frame(level=level)
     bars = Bars(rep.column, "lower", "upper") if "lower" in frame else None
-    title = f"{rep.method}, {rep.n_replicates} replicates by {rep.scheme}, {100 * level:g} % intervals"
+    title = f"{rep.method}, {rep.n_replicates} replicates by {rep.drawn}, {100 * level:g} % intervals"
     return Table.of(frame, title, bars, rep._record())
 
 

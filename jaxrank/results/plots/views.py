@@ -119,7 +119,7 @@ def _(source: Result) -> str:
 
 @size_of.register
 def _(source: Study) -> str:
-    return f"{size_of(source.estimate)}, {source.n_replicates:,} replicates by {source.scheme}"
+    return f"{size_of(source.estimate)}, {source.n_replicates:,} replicates by {source.drawn}"
 
 
 @size_of.register
