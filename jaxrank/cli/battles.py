@@ -79,8 +79,10 @@ def parse_period(text: str | None) -> str | float | None:
 
 def show_ratings(result: Any, anchor: str | None, level: float, output: Path | None) -> None:
     import jaxrank as jr
+    from jaxrank.results.headline import headline
 
     found = jr.ratings(result, anchor=parse_anchor(anchor), level=level)
+    say(headline(result, level, found.first))
     title = f"{result.method}, points of Elo, {100 * level:g} % intervals"
     Table.of(found.to_frame(), title, Bars("rating", "lower", "upper"), result._record()).emit(output)
     say(f"note: {found.note}")

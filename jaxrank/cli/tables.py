@@ -36,6 +36,21 @@ class Table:
         """A pandas frame; its index is left out."""
         return cls({str(name): frame[name].to_list() for name in frame.columns}, title, bars, record or {})
 
+    def first(self, what: str, interval: str) -> str:
+        """Who is first, in a sentence: the point of the bar with its ends, written as the table has them.
+        **what**: what it is first by. **interval**: what the ends are, such as "95 % interval"."""
+        assert self.bars is not None
+        named = next(self.columns[name] for name in NAMES if name in self.columns)
+        several = [visible(str(n)) for n, rank in zip(named, self.columns["rank"], strict=True) if rank == 1]
+        if len(several) > 1:
+            more = f"{len(several) - 4} more" if len(several) > 5 else several.pop()
+            return f"{', '.join(several[:4])} and {more} share the first place by {what}"
+        written = self._plain(self.columns).written
+        ends = [end for end in (self.bars.lower, self.bars.upper) if end]
+        point, *told = (written(name, [self.columns[name][0]])[0] for name in (self.bars.point, *ends))
+        said = f"{visible(str(named[0]))} is first by {what} with {point}"
+        return f"{said} ({interval} {' to '.join(told)})" if told else said
+
     def emit(self, output: Path | None = None) -> None:
         """Write the table to ``output`` where that is given, and print it."""
         if output is not None:
@@ -78,8 +93,11 @@ class Table:
         room = min(LONGEST, width - layout.used - 2)
         left, right, bars = "", "", [""] * len(layout.rows)
         if self.bars is not None and room >= 10:
-            left, right, bars = draw_bars(table, self.bars, room, unicode)
-            left = f"{left}{right:>{max(1, room - len(left))}}"
+            left, right, drawn = draw_bars(table, self.bars, room, unicode)
+            if left != right and len(left) + len(right) < room:  # an axis whose ends can be read
+                left, bars = f"{left}{right:>{room - len(left)}}", drawn
+            else:
+                left = ""
         beside = lambda words, bar: pad(words, layout.used + 2) if bar else words
         for line in fold(visible(self.title), width) if self.title else ():
             yield line, "", "bold"
@@ -123,5 +141,7 @@ def draw_bars(table: Plain, bars: Bars, width: int, unicode: bool = True) -> tup
         cells = [line if start <= i <= end else " " for i in range(width)]
         cells[point] = dot
         drawings.append("".join(cells).rstrip())
-    left, right = table.written(bars.point, [axis.left, axis.right])
+    whole = all(np.mod([v for v in (axis.left, axis.right) if math.isfinite(v)], 1) == 0) and axis.right - axis.left > 9
+    ends = [axis.left, axis.right]
+    left, right = [f"{end:.0f}" for end in ends] if whole else table.written(bars.point, ends)
     return left, right, drawings

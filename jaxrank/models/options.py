@@ -181,6 +181,19 @@ def from_words(text: str, words: Mapping[str, Callable[..., Any]]) -> Any:
     return make(**given)
 
 
+def options_in_words(ranker: Any) -> dict[str, str]:
+    """The fields of a method, as they are typed after ``--set``."""
+    return {f.name: _option_in_words(f, getattr(ranker, f.name)) for f in dataclasses.fields(ranker) if f.init}
+
+
+def _option_in_words(field: Any, value: Any) -> str:
+    if "words" in field.metadata:
+        return in_words(value, field.metadata["words"])
+    if hasattr(value, "shape"):
+        return f"{value.item():g}" if value.shape == () else str(value.tolist())
+    return str(value)
+
+
 def in_words(value: Any, words: Mapping[str, Callable[..., Any]]) -> str:
     """The text that `from_words` takes for an object; its class's name where no word stands for it."""
     word = next((word for word, make in words.items() if make is type(value)), None)

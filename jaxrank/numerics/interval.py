@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -74,6 +75,16 @@ def share(value: float) -> str:
     if 0 < value <= 0.005:
         return "under 1 %"
     return "over 99 %" if 0.995 <= value < 1 else f"{100 * value:.0f} %"
+
+
+def difference_words(difference: float, lower: float, upper: float) -> str:
+    """A difference and its interval with the same decimals, three digits of half its width: "+0.244 [+0.127, +0.360]";
+    the difference alone where there is no interval."""
+    half = (upper - lower) / 2
+    if not math.isfinite(half):
+        return f"{difference:+.3g}"
+    decimals = min(max(2 - math.floor(math.log10(half)), 0), 8) if half > 0 else 3
+    return f"{difference:+.{decimals}f} [{lower:+.{decimals}f}, {upper:+.{decimals}f}]"
 
 
 def normal_quantile(level: Any) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
+from jaxrank.models.options import options_in_words
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.board import Board
 from jaxrank.results import plots
@@ -69,10 +69,10 @@ def _style(board: Board, tables: dict[str, Any]) -> Section | None:
     return Section("Style and side", [Text(words), figure, Table(tables["coefficients"])])
 
 
-def _categories(board: Board, tables: dict[str, Any]) -> Section:
+def _categories(board: Board, tables: dict[str, Any]) -> Section | None:
     split = board.categories
     if split is None:
-        return Section("Categories", [Text(f"Not ranked: {board.missing['categories']}.")])
+        return None
     draw = lambda ax: plots.ranks_by_category(split, ax, best=SHOWN)
     words = (
         "Ranks among the models that fought in a category, from its battles alone and without covariates. They have "
@@ -86,10 +86,10 @@ def _categories(board: Board, tables: dict[str, Any]) -> Section:
     return Section("Categories", [Text(words), figure, *([Items(said)] if said else []), table])
 
 
-def _history(board: Board, tables: dict[str, Any]) -> Section:
+def _history(board: Board, tables: dict[str, Any]) -> Section | None:
     history = board.history
     if history is None:
-        return Section("History", [Text(f"Not drawn: {board.missing['history']}.")])
+        return None
     draw = lambda ax: plots.ratings_over_time(history, ax, level=board.level)
     words = f"Strengths by period, each given all battles: a random walk, {history._title()}."
     figure = Figure("history", "Strengths by period with bands", draw)
@@ -111,22 +111,16 @@ def _found(board: Board) -> list[Finding]:
 
 def _method(board: Board) -> Section:
     result = board.result
-    options = {k: v for k, v in vars(result.ranker).items() if v is not None and np.size(v)}
+    options = options_in_words(result.ranker)
     clusters = f"clusters of {result.cluster!r}" if result.cluster else "battles taken for independent"
     rows = [
         ("method", result.method),
         ("status", str(result.status)),
-        ("options", ", ".join(f"{k}={_option(v)}" for k, v in options.items())),
+        ("options", ", ".join(f"{k}={v}" for k, v in options.items() if v not in ("None", "()"))),
         ("errors", f"{board.ratings.kind}; {clusters}"),
         *(("note", note) for note in result.notes[len(result.data.notes) :]),
     ]
     return Section("Method", [Items(rows)])
-
-
-def _option(value: Any) -> str:
-    if isinstance(value, tuple) and all(isinstance(v, str) for v in value):
-        return " ".join(value)
-    return value if isinstance(value, str) else eqx.tree_pformat(value, short_arrays=False).replace("\n", " ")
 
 
 def _data(board: Board) -> Section:
@@ -144,6 +138,7 @@ def _data(board: Board) -> Section:
         absent = int(pd.isna(values).sum())
         said = f"{pd.Series(values).nunique():,} values"
         rows.append((name, f"{said}, absent in {absent:,} rows" if absent else said))
+    rows += [(f"no {name}", why) for name, why in board.missing.items()]
     return Section("Data", [Items([*rows, *(("note", note) for note in data.notes)])])
 
 

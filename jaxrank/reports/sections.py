@@ -191,14 +191,17 @@ def _agreement(found: Found) -> Section:
     tau = agreement.tau_with_gold
     frame = pd.DataFrame({"method": list(tau), "tau_b": list(tau.values()), "order": [group[name] for name in tau]})
     ranks = table.to_frame().rename_axis("model").reset_index().iloc[found.result.order]
+    orders = "distinct orders" if len(agreement.groups) > 1 else "order"
     words = (
         f"Kendall's tau-b of each method's ranking with {found.gold}; methods of one number in the column order rank "
-        f"all models identically ({len(agreement.groups)} distinct orders of {len(tau)} methods)."
+        f"all models identically ({len(agreement.groups)} {orders} of {len(tau)} methods)."
     )
     left = [(name, why) for name, why in table.skipped.items()]
     left += [(name, r.explain()) for name, r in table.results.items() if name not in agreement.methods]
     draw = lambda ax: plots.agreement(agreement, ax)
-    blocks: list[Any] = [Text(words), Table(frame), Figure("agreement", "Tau-b between methods", draw)]
+    blocks: list[Any] = [Text(words), Table(frame)]
+    if len(agreement.groups) > 1:  # one order has nothing to draw
+        blocks.append(Figure("agreement", "Tau-b between methods", draw))
     blocks.append(Table(ranks, folded="Ranks of every model by every method"))
     return Section("Agreement of methods", [*blocks, *([Text("Left out:"), Items(left)] if left else [])])
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxrank.errors import OptionError
 from jaxrank.evaluation import paired_tests
 from jaxrank.models.options import check_choice, check_count, check_number
-from jaxrank.numerics.interval import Interval, check_level, normal_quantile, percent
+from jaxrank.numerics.interval import Interval, check_level, difference_words, normal_quantile, percent
 from jaxrank.numerics.paired import Paired, Student
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
 
@@ -178,8 +178,7 @@ class Comparison(Returned):
     def sentence(self) -> str:
         """The verdict for a person."""
         low, high = self.interval()
-        ends = f" [{low:+.3g}, {high:+.3g}]" if np.isfinite(low) else ""
-        size = f"{self.difference:+.3g}{ends} on {len(self.questions)} questions"
+        size = f"{difference_words(self.difference, float(low), float(high))} on {len(self.questions)} questions"
         about = "such questions" if self.unit == "questions" else "these very questions"
         said = {
             "better": f"{self.new} is better than {self.old}",

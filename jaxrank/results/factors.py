@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxrank.numerics.interval import percent
+from jaxrank.numerics.interval import difference_words, percent
 from jaxrank.results.returned import Returned, Row, named, row_of, rows_of
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class Factors(Returned):
 
     def _foot(self) -> list[str]:
         told = [
-            f"{row['factor']}: {row['new']} - {row['old']} {row['difference']:+.3g} "
-            f"[{row['lower']:+.3g}, {row['upper']:+.3g}], p {row['p']:.2g}"
+            f"{row['factor']}: {row['new']} - {row['old']} "
+            f"{difference_words(row['difference'], row['lower'], row['upper'])}, p {row['p']:.2g}"
             for row in (*self.differences, *self.interactions)[:12]
         ]
         return [

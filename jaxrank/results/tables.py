@@ -34,6 +34,7 @@ THEN = (
     ),
 )
 """Columns that leave next, together those that mean nothing apart. All others stay, whatever the width."""
+DEAR = THEN[THEN.index(("lower", "upper")) :]
 
 GAP, BARS, READABLE, NARROW = 2, 20, 28, 8
 """Blanks between columns; cells that bars ask for; cells that a column of text keeps as long as columns of ``THEN`` can
@@ -109,9 +110,10 @@ class Table:
         own = {name: max(map(cell_width, (visible(name), *cells[name]))) for name in shown}
         left_out: list[str] = []
 
-        def need(text: int | None = None) -> int:
-            """Cells of a line whose columns of text are no wider than ``text``."""
-            wide = (own[n] if numeric[n] or text is None else min(own[n], text) for n in shown)
+        def need(text: int | None = None, names: int | None = None) -> int:
+            """Cells of a line whose columns of text are no wider than ``text``, those of names than ``names``."""
+            most = {n: names if names and n in NAMES else text for n in shown}
+            wide = (own[n] if numeric[n] or text is None else min(own[n], most[n] or text) for n in shown)
             return sum(wide) + GAP * (len(shown) - 1)
 
         def leave(group: Sequence[str]) -> None:
@@ -126,7 +128,8 @@ class Table:
                 if need() + room > width:
                     leave([name])
             for group in THEN:
-                if need(READABLE) > width:
+                # names are worth more than these columns, and less than intervals, for which they fold
+                if need(READABLE, None if group in DEAR else LONGEST_NAME) > width:
                     leave(group)
             fixed = sum(own[n] for n in shown if numeric[n]) + GAP * (len(shown) - 1)
             own |= _shared({n: own[n] for n in shown if not numeric[n]}, width - fixed)

@@ -243,3 +243,34 @@ def test_a_terminal_shows_the_drawing(capsys: pytest.CaptureFixture[str], monkey
     assert lines[0].strip() == "two models"
     assert all(("●" in line or "o" in line) for line in lines[2:])
     assert max(map(len, lines)) <= 70
+
+
+def test_the_first_of_a_table_in_a_sentence() -> None:
+    columns = {"rank": [1, 2], "model": ["ada", "bob"], "mean": [0.51, 0.4], "lower": [0.4, 0.3], "upper": [0.6, 0.5]}
+    table = Table(columns, bars=Bars("mean", "lower", "upper"))
+    assert table.first("avg", "95 % interval") == "ada is first by avg with 0.51 (95 % interval 0.40 to 0.60)"
+    assert (
+        Table({**columns, "rank": [1, 1]}, bars=table.bars).first("avg", "")
+        == "ada and bob share the first place by avg"
+    )
+
+
+def test_bars_are_left_out_where_their_axis_cannot_be_read() -> None:
+    """Ends stood as "0.2120.567" in ten cells, and an axis from 1 to 1 had one dot in its middle."""
+    columns = {"model": ["ada", "bob"], "mean": [0.21, 0.57], "lower": [0.11, 0.47], "upper": [0.31, 0.67]}
+    table = Table(columns, bars=Bars("mean", "lower", "upper"))
+    heads = {width: next(iter(table.drawn(width)))[1] for width in (30, 38, 60)}
+    assert heads[30] == "" and heads[60].split() == ["0.11", "0.67"]
+    assert all(len(head.split()) in (0, 2) for head in heads.values())
+    same = Table({"model": ["ada", "bob"], "tau": [1.0, 1.0]}, bars=Bars("tau"))
+    assert all(not bar for _, bar, _ in same.drawn(80))
+
+
+def test_names_fold_for_the_sake_of_intervals_alone() -> None:
+    """At 100 columns a name of 37 letters was broken while "status" and "p_best" stood."""
+    columns = {"rank": [1], "model": ["m" * 37], "score": [0.5], "lower": [0.4], "upper": [0.6], "p_best": [0.5]}
+    columns["status"] = ["ok"]
+    for width in (64, 70, 80):
+        layout = Plain(columns).lay_out(width)
+        assert "m" * 37 in layout.rows[0][0] and "lower" in layout.head
+    assert "lower" in Plain(columns).lay_out(58).head

@@ -172,3 +172,18 @@ def test_two_models_are_compared(data: jr.Responses, tmp_path: Path) -> None:
     page = jr.report(two, tmp_path / "two.md", methods=FEW, n_replicates=20).read_text()
     assert "## Is the new one better?" in page and "new is better than old" in page
     assert (tmp_path / "two_files" / "questions.png").exists()
+
+
+def test_steps_of_tiers_stand_out_from_pages_of_either_colour() -> None:
+    """The first tier was navy on a dark page."""
+    from matplotlib.colors import to_rgb
+
+    from jaxrank.results.plots.canvas import shade
+
+    def light(ink: object) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(ink)]  # pyright: ignore
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722])) + 0.05
+
+    white, dark = 1.05, light("#17191c")
+    for i in range(5):
+        assert white / light(shade(i, 5)) > 2 and light(shade(i, 5)) / dark > 3

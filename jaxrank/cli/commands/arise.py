@@ -107,7 +107,9 @@ def arise(
     say(f"note: levels of effort in the order {steps}")
     of = "ARISE of the success rates" if resample == "samples" else "ARISE of as many trials"
     title = f"ARISE, {100 * level:g} % intervals of {of}"
-    Table.of(found.to_frame(level), title, Bars("arise", "lower", "upper")).emit(output)
+    table = Table.of(found.to_frame(level), title, Bars("arise", "lower", "upper"))
+    say(table.first("ARISE", f"{100 * level:g} % interval of {of}"))
+    table.emit(output)
     draw_plots(found, plots, kinds, level=level)
 
 

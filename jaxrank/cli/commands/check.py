@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +15,10 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.tables import Table
-from jaxrank.results.tables import visible
+from jaxrank.results.tables import fold, visible
+
+WIDEST = 100
+"""Cells that a line of a finding takes at most on a terminal."""
 
 
 @with_data
@@ -33,7 +39,9 @@ def check(
     print(visible(repr(data)))
     for what, says in reading(data).items():
         print(visible(f"  {what}: {says}"))
-    if found.findings:
+    if found.findings and sys.stdout.isatty():
+        print(*_in_paragraphs(shown, shutil.get_terminal_size().columns), sep="\n")
+    elif found.findings:
         Table(shown).show()
     else:
         print("nothing to report")
@@ -41,6 +49,15 @@ def check(
         Table(columns).save(output)
     if strict and found.problems:
         raise typer.Exit(1)
+
+
+def _in_paragraphs(columns: dict[str, list[str]], width: int) -> Iterator[str]:
+    """Each finding under its name, in lines for a terminal: a table would fold its sentences to a few words."""
+    width = min(width, WIDEST)
+    for severity, finding, *sentences in zip(*columns.values(), strict=True):
+        yield from ("", visible(f"{severity}: {finding}"))
+        for sentence in sentences:
+            yield from (f"  {line}" for line in fold(visible(sentence), width - 2))
 
 
 def reading(data: Any) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -131,6 +132,8 @@ def _print(found: Any, table: Any) -> None:
     flips = found.flips(FLIPS)
     if len(flips):
         print(flush=True)
+        if sys.stdout.isatty() and "weight" in flips and (flips["weight"] == 1).all():
+            flips = flips.drop(columns="weight")  # says nothing where every question counts once
         Table.of(flips, f"questions on which they differ most: {found.new} (new) and {found.old} (old)").show()
     if math.isfinite(found.se):
         say(f"the smallest true difference found with 80 % probability is {found.minimum_detectable():.3g}")

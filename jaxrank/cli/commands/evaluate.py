@@ -68,7 +68,6 @@ def evaluate(
     from jaxrank.data.responses import responses_of
     from jaxrank.numerics.interval import percent
     from jaxrank.numerics.ranks import rank_scores
-    from jaxrank.results.tables import Table as Plain
 
     check_output("--output", output)
     data = responses_of(data, "evaluate", "rank them by jaxrank fit")
@@ -90,13 +89,10 @@ def evaluate(
         "lower": found.lower[order],
         "upper": found.upper[order],
     }
-    first, decimals = order[0], Plain(columns).written
-    point, lower, upper = (decimals("mean", [values[first]])[0] for values in (found.mean, found.lower, found.upper))
     noun = found.interval().noun
-    said = f"({percent(level)} {noun} {lower} to {upper})"
-    say(f"{data.models[first]} is first by {method} with {point} {said}")
-    title = f"{method}, {100 * level:g} % {noun}s"
-    Table(columns, title, Bars("mean", "lower", "upper")).emit(output)
+    table = Table(columns, f"{method}, {100 * level:g} % {noun}s", Bars("mean", "lower", "upper"))
+    say(table.first(method, f"{percent(level)} {noun}"))
+    table.emit(output)
     say(f"mean, sd: of the posterior under its prior; lower, upper: {found.interval().words}")
 
 

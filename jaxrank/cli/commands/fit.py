@@ -64,8 +64,8 @@ def fit(
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
     result = result if cluster is None else by_clusters(result, cluster)
-    say_headline(result, level, include_partial)
     if scale is None:
+        say_headline(result, level, include_partial)
         result_table(result, level, ranks, include_partial).emit(output)
     else:
         show_ratings(result, anchor, level, output)

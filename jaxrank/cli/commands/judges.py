@@ -160,7 +160,9 @@ def judges(
         say("note: fewer than three judges do not identify Dawid-Skene; its column is left out")
     columns["r_hat"] = found.r_hat[order]
     title = f"Judges ({prior} trust), {100 * level:g} % credible intervals"
-    Table(columns, title, Bars("score", "lower", "upper")).emit(output)
+    table = Table(columns, title, Bars("score", "lower", "upper"))
+    say(table.first(f"expected true score ({prior} trust)", f"{100 * level:g} % credible interval"))
+    table.emit(output)
     whole = labels["judge"] if len(labels["judge"]) == len(scores) else None  # own-family scores may be judges more
     names = {"candidates": labels["candidate"], "judges": whole, "level": level}
     draw_plots(found, [(kind, path) for kind, path in plots if kind != "ranks"], kinds, **names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import importlib
 import inspect
@@ -157,18 +156,9 @@ def _variants(entries: list[Any]) -> list[str]:
 
 def _options(entry: Any) -> dict[str, str]:
     """The fields of the method with their defaults, as they are typed after ``--set``."""
-    ranker = entry.ranker()
-    return {f.name: _shown(f, getattr(ranker, f.name)) for f in dataclasses.fields(ranker) if f.init}
+    from jaxrank.models.options import options_in_words
 
-
-def _shown(field: Any, value: Any) -> str:
-    if "words" in field.metadata:
-        from jaxrank.models.options import in_words
-
-        return in_words(value, field.metadata["words"])
-    if hasattr(value, "shape"):
-        return f"{value.item():g}" if value.shape == () else str(value.tolist())
-    return str(value)
+    return options_in_words(entry.ranker())
 
 
 def _in_full(entry: Any, width: int | None) -> str:

@@ -143,7 +143,8 @@ def _orders(agreement: Any) -> Table:
         "tau_b": [tau[names[0]] for names in groups],
         "same_order": [len(names) for names in groups],
     }
-    title = f"{len(tau)} methods in {len(groups)} distinct orders: tau-b with {agreement.gold}"
+    orders = "distinct orders" if len(groups) > 1 else "order"
+    title = f"{len(tau)} methods in {len(groups)} {orders}: tau-b with {agreement.gold}"
     return Table(columns, title=title, bars=Bars("tau_b"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -89,7 +91,12 @@ def posterior(
         frame = found.to_frame(level=level)
     say_headline(found, level)
     title = f"{name}: posterior means and {100 * level:g} % credible intervals"
-    Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler}).emit(output)
+    table = Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler})
+    if output is not None:
+        table.save(output)
+    if sys.stdout.isatty() and (frame["status"] == "ok").all():  # of no model has a person to hear
+        table = replace(table, columns={n: c for n, c in table.columns.items() if n != "status"})
+    table.show()
     draw_plots(found, plots, level=level)
     if save is not None:
         found.save(save)

@@ -78,7 +78,9 @@ def rubrics(
     }
     named = ", ".join(f"{c} {label}" for c, label in enumerate(("invalid", *schema.labels)))
     say(f"note: share_0, ... are the shares of the categories {named}")
-    Table(table, f"{schema.name}, {100 * level:g} % intervals", Bars("mean", "lower", "upper")).emit(output)
+    drawn = Table(table, f"{schema.name}, {100 * level:g} % intervals", Bars("mean", "lower", "upper"))
+    say(drawn.first(schema.name, f"{100 * level:g} % interval"))
+    drawn.emit(output)
 
 
 COMMANDS = (rubrics,)

@@ -114,8 +114,10 @@ def colour(number: int) -> str:
 
 
 def shade(number: int, of: int) -> Any:
-    """The colour of one of several steps in an order, from dark blue to ochre: told apart with any colour vision."""
-    return matplotlib().colormaps["cividis"](0.75 * number / max(of - 1, 1))
+    """The colour of one of several steps in an order, from blue through grey to ochre: told apart with any colour
+    vision, and from a dark page as from a white one."""
+    maps = matplotlib("matplotlib.colors").LinearSegmentedColormap
+    return maps.from_list("steps", [PALETTE[0], "#7C7B78", "#C8AE5A"])(number / max(of - 1, 1))
 
 
 def line_style(number: int) -> dict[str, Any]:
