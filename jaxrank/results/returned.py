@@ -39,6 +39,10 @@ _MEANT = {
     **dict.fromkeys(("pvalue", "p_value", "pvalues"), ".superiority() or jaxrank.compare(data, new, old)"),
     **dict.fromkeys(("summary_frame", "describe"), ".summary()"),
     **dict.fromkeys(("rank_", "rank_of"), ".ranks"),
+    **dict.fromkeys(
+        ("predict", "predict_proba", "win_probability", "expected_score"),
+        "jaxrank.ratings(fit), points of Elo, of which a difference of d is odds of 10 ** (d / 400)",
+    ),
 }
 """Attributes that people try on results, and what does the same."""
 

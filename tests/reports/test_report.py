@@ -56,7 +56,8 @@ def test_page(data: jr.Responses, tmp_path: Path) -> None:
     tags = Tags()
     tags.feed(page)
     assert not tags.depth and "script" not in tags.seen and len(tags.ids) == len(set(tags.ids))
-    assert tags.seen.count("svg") == 6 + len(EVIL) and tags.seen.count("section") == 8
+    # no agreement is drawn of methods that give one order
+    assert tags.seen.count("svg") == 5 + len(EVIL) and tags.seen.count("section") == 8
     assert "&lt;script&gt;alert(1)" in page and "jaxrank report &lt;x&gt;" in page
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page), "the page loads nothing"
     figures = re.findall(r'<div class="box"><svg.*?</svg>', page, flags=re.DOTALL)
@@ -71,7 +72,7 @@ def test_page(data: jr.Responses, tmp_path: Path) -> None:
 def test_markdown(data: jr.Responses, tmp_path: Path) -> None:
     text = jr.report(data, tmp_path / "r.md", methods=FEW, n_replicates=40).read_text()
     figures = re.findall(r"\]\(r_files/(\w+\.png)\)", text)
-    assert len(figures) == 7 and all((tmp_path / "r_files" / name).stat().st_size > 1000 for name in figures)
+    assert len(figures) == 6 and all((tmp_path / "r_files" / name).stat().st_size > 1000 for name in figures)
     assert "<script>" not in text and r"b\|c\_d\*" in text
 
 
