@@ -94,7 +94,7 @@ def posterior(
     table = Table.of(frame, title, Bars("score", "lower", "upper"), {"method": name, "sampler": found.sampler})
     if output is not None:
         table.save(output)
-    if sys.stdout.isatty() and (frame["status"] == "ok").all():  # of no model has a person to hear
+    if sys.stdout.isatty() and set(frame["status"]) == {"ok"}:  # of no model has a person to hear
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != "status"})
     table.show()
     draw_plots(found, plots, level=level)
