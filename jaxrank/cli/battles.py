@@ -82,7 +82,7 @@ def show_ratings(result: Any, anchor: str | None, level: float, output: Path | N
     from jaxrank.results.headline import headline
 
     found = jr.ratings(result, anchor=parse_anchor(anchor), level=level)
-    say(headline(result, level, found.first))
+    say(headline(result, level, found))
     title = f"{result.method}, points of Elo, {100 * level:g} % intervals"
     Table.of(found.to_frame(), title, Bars("rating", "lower", "upper"), result._record()).emit(output)
     say(f"note: {found.note}")

@@ -11,7 +11,7 @@ from jaxrank.data.names import model_index
 from jaxrank.errors import OptionError, UnsupportedDataError
 from jaxrank.models.options import check_number, shown
 from jaxrank.models.pairs.fit import PairedModel
-from jaxrank.numerics.interval import check_level, percent
+from jaxrank.numerics.interval import check_level
 from jaxrank.results.bars import Bars
 from jaxrank.results.fit import Result
 from jaxrank.results.returned import RowsOfModels
@@ -46,15 +46,6 @@ class Ratings(RowsOfModels):
     def order(self) -> np.ndarray:
         """Indices of the models, best first; models without a score last."""
         return np.argsort(np.where(self.ranks > 0, self.ranks, len(self.ranks) + 1), kind="stable")
-
-    @property
-    def first(self) -> str:
-        """The points of the first model with their interval, in words."""
-        i = self.order[0]
-        if not np.isfinite(self.lower[i]):
-            return f"{self.ratings[i]:.0f} points"
-        ends = f"{self.lower[i]:.0f} to {self.upper[i]:.0f}"
-        return f"{self.ratings[i]:.0f} points ({percent(self.level)} interval {ends})"
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas frame, best model first: rank, model, rating, se, lower, upper."""
