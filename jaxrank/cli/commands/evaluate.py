@@ -90,7 +90,9 @@ def evaluate(
         "upper": found.upper[order],
     }
     noun = found.interval().noun
-    table = Table(columns, f"{method}, {100 * level:g} % {noun}s", Bars("mean", "lower", "upper"))
+    # intervals are those of the estimate, which a posterior mean of few trials may lie outside of
+    shown = method if np.isfinite(found.point).all() else "mean"
+    table = Table(columns, f"{method}, {100 * level:g} % {noun}s", Bars(shown, "lower", "upper"))
     say(table.first(method, f"{percent(level)} {noun}"))
     table.emit(output)
     say(f"mean, sd: of the posterior under its prior; lower, upper: {found.interval().words}")
