@@ -261,7 +261,7 @@ def test_what_is_typed_wrong_is_answered_in_one_line(run: Run) -> None:
         (["rank", "r.csv"], "r.csv"),
         (["r.csv"], "r.csv"),
         (["bootstap", "r.csv"], "jaxrank bootstrap"),
-        (["nonsense"], "there are answers, arise"),
+        (["nonsense"], "there are fit, diff, compare"),
         (["fit"], "--help"),
         (["fit", "r.csv", "--metod", "x"], "--method"),
         (["fit", "r.csv", "-m"], "--help"),
