@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.linear import solve_general
 
 ROTATIONS = ("none", "varimax", "oblimin")
@@ -31,16 +31,16 @@ def turned_axes(slopes: Float[Array, "M D"], weight: Float[Array, " M"], rotatio
     """Slopes on principal axes, from the largest sum of squares on, or turned further by ``rotation``; every axis has
     the sign that makes its slopes sum to 0 or more. ``weight``: multiplicity of each question."""
     turn = _in_planes(slopes, weight, _principal_angle)
-    size = jnp.sum(weight[:, None] * _mm(slopes, turn) ** 2, axis=0)
+    size = jnp.sum(weight[:, None] * matmul(slopes, turn) ** 2, axis=0)
     turn = turn[:, jnp.argsort(-size)]
     correlation = jnp.eye(slopes.shape[1], dtype=slopes.dtype)
     if rotation == "varimax":
-        turn = _mm(turn, _in_planes(_mm(slopes, turn), weight, _varimax_angle))
-    found = _mm(slopes, turn)
+        turn = matmul(turn, _in_planes(matmul(slopes, turn), weight, _varimax_angle))
+    found = matmul(slopes, turn)
     if rotation == "oblimin":
         oblique = _oblimin(found, weight)
-        found = _mm(found, _inverse(oblique).T)
-        turn, correlation = _mm(turn, oblique), _mm(oblique.T, oblique)
+        found = matmul(found, _inverse(oblique).T)
+        turn, correlation = matmul(turn, oblique), matmul(oblique.T, oblique)
     sign = jnp.where(jnp.sum(weight[:, None] * found, axis=0) < 0, -1, 1).astype(slopes.dtype)
     return Axes(found * sign[None, :], turn * sign[None, :], correlation * sign[:, None] * sign[None, :])
 
@@ -114,9 +114,9 @@ def _oblimin(slopes: Array, weight: Array) -> Float[Array, "D D"]:
 
     def value(t: Array) -> tuple[Array, Array]:
         inverse = _inverse(t)
-        a = _mm(slopes, inverse.T)
-        crossed = _mm(a**2, others)
-        gradient = -_mm(_mm(a.T, weight * a * crossed), inverse).T
+        a = matmul(slopes, inverse.T)
+        crossed = matmul(a**2, others)
+        gradient = -matmul(matmul(a.T, weight * a * crossed), inverse).T
         return jnp.sum(weight * a**2 * crossed) / 4, gradient - t * jnp.sum(t * gradient, axis=0)[None, :]
 
     def step(_: Array, state: tuple) -> tuple:
@@ -136,7 +136,3 @@ def _oblimin(slopes: Array, weight: Array) -> Float[Array, "D D"]:
 
 def _inverse(t: Array) -> Array:
     return solve_general(t, jnp.eye(t.shape[0], dtype=t.dtype))
-
-
-def _mm(a: Array, b: Array) -> Array:
-    return jnp.matmul(a, b, precision=HIGHEST)

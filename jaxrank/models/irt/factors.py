@@ -20,7 +20,7 @@ from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
 from jaxrank.models.irt.rasch import fit_rasch
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Gaussian
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import HIGHEST, matmul
 from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
@@ -55,7 +55,7 @@ class FactorModel(eqx.Module):
 
     def cells(self, k: Array, n: Array, theta: Float[Array, "nodes D"], items: Array) -> Cell:
         """Cells (nodes, M) of one model."""
-        eta = jnp.matmul(theta, self.slopes(items).T, precision=HIGHEST) + items[None, :, 0]
+        eta = matmul(theta, self.slopes(items).T) + items[None, :, 0]
         if self.plain:
             return plain_cell(eta, k[None, :], n[None, :])
         if self.guesses:
@@ -143,19 +143,19 @@ def _start(model: FactorModel, table: ItemTable) -> tuple[Array, Array, Array]:
     excess = table.successes - table.trials * p
     seen = information > 0
     z = jnp.where(seen, excess / jnp.sqrt(jnp.where(seen, information, 1)), 0)
-    gram = jnp.matmul(z, z.T, precision=HIGHEST)
+    gram = matmul(z, z.T)
     gram = gram / jnp.maximum(jnp.trace(gram), jnp.finfo(z.dtype).tiny)
     modes, slopes = [theta], [jnp.ones_like(b)]
     for _ in range(1, model.n_factors):
         # Begun at the model with the largest residuals, the same one whatever the order of the models is.
         v = jax.lax.fori_loop(
-            0, _POWER_STEPS, lambda _, v, g=gram: _unit(g @ v), _unit(gram[:, jnp.argmax(gram.diagonal())])
+            0, _POWER_STEPS, lambda _, v, g=gram: _unit(matmul(g, v)), _unit(gram[:, jnp.argmax(gram.diagonal())])
         )
-        gram = gram - (v @ gram @ v) * v[:, None] * v[None, :]
+        gram = gram - matmul(matmul(v, gram), v) * v[:, None] * v[None, :]
         ability = v * jnp.sqrt(jnp.asarray(v.shape[0], v.dtype))
-        held = table.weight + information.T @ ability**2
+        held = table.weight + matmul(information.T, ability**2)
         modes.append(ability)
-        slopes.append(jnp.where(table.used, (excess.T @ ability) / jnp.where(held > 0, held, 1), 0))
+        slopes.append(jnp.where(table.used, matmul(excess.T, ability) / jnp.where(held > 0, held, 1), 0))
     columns = [-b, *slopes]
     if model.guesses:
         columns.append(jnp.full_like(b, 0.0 if model.guessing_prior is None else model.guessing_prior[0]))
@@ -187,34 +187,34 @@ def _of_model(
     theta = grid
     if isinstance(model.quadrature, AdaptiveGaussHermite):
         here = model.cells(k, n, mode[None, :], items)
-        outer = lambda w: jnp.eye(d, dtype=a.dtype) + jnp.matmul((a * w[:, None]).T, a, precision=HIGHEST)
+        outer = lambda w: jnp.eye(d, dtype=a.dtype) + matmul((a * w[:, None]).T, a)
         bend = outer(here.fisher_ee[0])
         if not model.plain:
             observed = outer(here.ee[0])
             sound = positive_definite_blocks(observed[None], jnp.diagonal(bend)[None])[0]
             bend = jnp.where(sound, observed, bend)
         half = _inverse_factor(bend)
-        pull = jnp.matmul(here.eta[0], a, precision=HIGHEST) - mode
-        step = half.T @ (half @ pull)
+        pull = matmul(here.eta[0], a) - mode
+        step = matmul(half.T, matmul(half, pull))
         length = jnp.sqrt(jnp.sum(step**2))
         mode = mode + step * jnp.minimum(1, 2 / jnp.where(length > 0, length, 1))
-        theta = mode[None, :] + jnp.matmul(grid, half, precision=HIGHEST)
+        theta = mode[None, :] + matmul(grid, half)
         log_w = log_w + jnp.sum(jnp.log(jnp.diagonal(half))) + jnp.sum(grid**2 - theta**2, axis=1) / 2
     cell = model.cells(k, n, theta, items)
     log_likelihood = jnp.sum(cell.value, axis=1)
     log_joint = log_likelihood + log_w
     log_marginal = jax.nn.logsumexp(log_joint)
     weight = jnp.exp(log_joint - log_marginal)
-    mean = weight @ theta
+    mean = matmul(weight, theta)
     centred = theta - mean[None, :]
-    covariance = jnp.matmul((centred * weight[:, None]).T, centred, precision=HIGHEST)
+    covariance = matmul((centred * weight[:, None]).T, centred)
 
     ones = jnp.concatenate([jnp.ones_like(theta[:, :1]), theta], axis=1)  # what the derivatives in d and a hold
     lead = weight[None, :] * jnp.concatenate([jnp.ones_like(weight)[None, :], _polynomials(weight, centred)])
     both = (lead[:, None, :] * ones.T[None, :, :]).reshape(-1, theta.shape[0])
-    moments = -jnp.matmul(both, cell.eta, precision=HIGHEST).reshape(lead.shape[0], 1 + d, -1)
+    moments = -matmul(both, cell.eta).reshape(lead.shape[0], 1 + d, -1)
     if model.guesses:
-        moments = jnp.concatenate([moments, -jnp.matmul(lead, cell.g, precision=HIGHEST)[:, None, :]], axis=1)
+        moments = jnp.concatenate([moments, -matmul(lead, cell.g)[:, None, :]], axis=1)
     fisher = cell.fisher_ee, cell.fisher_eg, cell.fisher_gg
     expected = _curvature(model, weight, ones, *fisher)
     observed = None if model.plain else _curvature(model, weight, ones, cell.ee, cell.eg, cell.gg)
@@ -223,8 +223,8 @@ def _of_model(
         mean=mean,
         covariance=covariance,
         log_marginal=log_marginal,
-        size=weight @ jnp.abs(log_likelihood),
-        information=1 + (weight @ cell.fisher_ee) @ jnp.sum(a**2, axis=1),
+        size=matmul(weight, jnp.abs(log_likelihood)),
+        information=1 + matmul(matmul(weight, cell.fisher_ee), jnp.sum(a**2, axis=1)),
         moments=jnp.moveaxis(moments, 2, 1),
         expected=expected,
         observed=observed,
@@ -235,11 +235,11 @@ def _curvature(model: FactorModel, weight: Array, ones: Array, ee: Array, eg: An
     """Minus the second derivatives of one model's cells in the parameters of their questions, averaged over nodes."""
     width = ones.shape[1]
     outer = (weight[:, None, None] * ones[:, :, None] * ones[:, None, :]).reshape(weight.shape[0], -1)
-    block = jnp.matmul(ee.T, outer, precision=HIGHEST).reshape(-1, width, width)
+    block = matmul(ee.T, outer).reshape(-1, width, width)
     if not model.guesses:
         return block
-    border = jnp.matmul(eg.T, weight[:, None] * ones, precision=HIGHEST)
-    corner = jnp.matmul(gg.T, weight, precision=HIGHEST)
+    border = matmul(eg.T, weight[:, None] * ones)
+    corner = matmul(gg.T, weight)
     right = jnp.concatenate([border, corner[:, None]], axis=1)[:, :, None]
     return jnp.concatenate([jnp.concatenate([block, border[:, None, :]], axis=1), right], axis=2)
 

@@ -8,7 +8,6 @@ results themselves, a byte each.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,11 +15,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxrank.models.irt.table import ItemTable
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
 from jaxrank.numerics.solve.linear import solve_spd
-
-_product = partial(jnp.matmul, precision=HIGHEST)
 
 
 class _Reduced(NamedTuple):
@@ -82,8 +79,8 @@ def fit_walk(
                 pivot,
                 cross,
                 right,
-                so_far.matrix + _product(scaled, cross),
-                so_far.below + _product(scaled, right),
+                so_far.matrix + matmul(scaled, cross),
+                so_far.below + matmul(scaled, right),
                 so_far.own + jnp.sum(weight, axis=0),
                 so_far.excess + jnp.sum(excess, axis=0),
             )

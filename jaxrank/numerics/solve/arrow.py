@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import HIGHEST, matmul
 from jaxrank.numerics.solve.linear import inverse_spd, solve_spd
 
 
@@ -44,15 +44,15 @@ def solve_arrow(
     if n_columns * depth < n_rows * width:
         inverse = _inverse_blocks(rows)
         left = _blocks_times(inverse, flat)  # rows^-1 cross
-        schur = _block_diagonal(columns) - _mm(flat.T, left)
+        schur = _block_diagonal(columns) - matmul(flat.T, left)
         for w, strength in ties:
             schur = schur + strength * w[:, None] * w[None, :]
-        y = solve_spd(schur, bottom - _mm(left.T, top))
-        x = _blocks_times(inverse, top) - _mm(left, y)
+        y = solve_spd(schur, bottom - matmul(left.T, top))
+        x = _blocks_times(inverse, top) - matmul(left, y)
     else:
         inverse = _inverse_blocks(columns)
         left = _blocks_times(inverse, flat.T)  # columns^-1 cross'
-        schur = _block_diagonal(rows) - _mm(flat, left)
+        schur = _block_diagonal(rows) - matmul(flat, left)
         inner = _blocks_times(inverse, bottom)
         done = []
         for w, strength in ties:
@@ -61,14 +61,14 @@ def solve_arrow(
             for v, _, before in done:
                 u = u - before * v * jnp.sum(w * v[:, 0])
             rho = strength / (1 + strength * jnp.sum(w * u[:, 0]))
-            z = _mm(flat, u)
+            z = matmul(flat, u)
             schur = schur + rho * z * z.T
-            inner = inner - rho * u * _mm(u.T, bottom)
+            inner = inner - rho * u * matmul(u.T, bottom)
             done.append((u, z, rho))
-        x = solve_spd(schur, top - _mm(flat, inner))
-        y = inner - _mm(left, x)
+        x = solve_spd(schur, top - matmul(flat, inner))
+        y = inner - matmul(left, x)
         for u, z, rho in done:
-            y = y + rho * u * _mm(z.T, x)
+            y = y + rho * u * matmul(z.T, x)
     return x.reshape(n_rows, width, n_right), y.reshape(n_columns, depth, n_right)
 
 
@@ -94,10 +94,6 @@ def positive_definite_blocks(blocks: Float[Array, "n d d"], scale: Float[Array, 
         )
         good = good & (third > 1e-4)
     return good
-
-
-def _mm(a: Array, b: Array) -> Array:
-    return jnp.matmul(a, b, precision=HIGHEST)
 
 
 def _inverse_blocks(blocks: Float[Array, "n d d"]) -> Float[Array, "n d d"]:
