@@ -90,6 +90,14 @@ def _where(lanes: Any, new: list[Any], old: list[Any]) -> list[Any]:
     return [jax.numpy.where(of(a), a, b) for a, b in zip(new, old, strict=True)]
 
 
+def _ends(params: dict[str, Any]) -> tuple[int, int]:
+    """Where the constants and the carried values of a scan end among what it is given."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_consts"] + params["num_carry"]
+    constants, carried, _ = params["ft_in"].unpack()  # jax 0.12
+    return len(constants), len(constants) + len(carried)
+
+
 class _Names:
     """Loops and branches as they are, under their names."""
 
@@ -105,8 +113,7 @@ class _Names:
             return jax.lax.while_loop(lambda x: going(*of_cond, *x)[0].any(), step, start)
 
     def scan_(self, params: dict[str, Any], given: list[Any], path: str) -> list[Any]:
-        a = params["num_consts"]
-        b = a + params["num_carry"]
+        a, b = _ends(params)
         body = _of(params["jaxpr"], path, self)
 
         def step(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -148,8 +155,7 @@ class _Counts:
         return values
 
     def scan_(self, params: dict[str, Any], given: list[Any], path: str) -> list[Any]:
-        length, a = params["length"], params["num_consts"]
-        b = a + params["num_carry"]
+        length, (a, b) = params["length"], _ends(params)
         if not _branches_out(params["jaxpr"].jaxpr):
             self.of[path] += length
             names = _Names()
