@@ -30,7 +30,8 @@ from collections.abc import Sequence
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``jaxrank`` script; ``args`` default to those of the process."""
     from jaxrank.cli.app import make_app
-    from jaxrank.cli.runtime import configure
+    from jaxrank.cli.runtime import configure, outliving_readers
 
     configure()
-    make_app()(args, prog_name="jaxrank")
+    with outliving_readers():
+        make_app()(args, prog_name="jaxrank")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -9,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from jaxrank.errors import JaxrankError
 
@@ -34,6 +35,7 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\berrors='missing'", "--read errors=missing"),
     (r"\b(winner_as|model)=(?=[\"'])", r"--read \1="),
     (r"\bformat=\.\.\.", "--file-format ..."),
+    (r"\bextrapolate=True", "--set extrapolate=true"),
     (r"\blevels=\(0, 0\.5, 1\)", "--levels 0,0.5,1"),
     (r"\bthreshold=([\d.]+)", r"--threshold \1"),
     (r"\bscheme=[\"']?(\w+(?:\(\w+\))?)[\"']?", r"--scheme \1"),
@@ -92,13 +94,64 @@ def cache_folder() -> Path | None:
 
 
 @contextmanager
+def outliving_readers() -> Iterator[None]:
+    """Within it a command goes on where nobody reads what it prints: the reader has left (``jaxrank diff | head``),
+    the disk is full, or stdout was closed from the start. Files are still to be written, and a gate is still to fail;
+    what a full disk has lost is told at the end, with exit code 2."""
+    before = sys.stdout, sys.stderr
+    out, err = (
+        _Outliving(own, number) if own is python else None
+        for own, python, number in ((sys.stdout, sys.__stdout__, 1), (sys.stderr, sys.__stderr__, 2))
+    )
+    sys.stdout, sys.stderr = out or before[0], err or before[1]
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stdout, sys.stderr = before
+        if out and out.lost:
+            fail(f"what is printed could not be written: {out.lost.strerror}")
+
+
+class _Outliving(io.TextIOWrapper):
+    """A stream of the process (None: closed before it began) on the file descriptor **number**, for which writing never
+    fails. **lost**: the error with which it did, other than of a pipe without a reader."""
+
+    def __init__(self, stream: TextIO | None, number: int) -> None:
+        if stream is None:
+            super().__init__(io.BufferedWriter(io.FileIO(os.devnull, "wb")), "utf-8")
+            return
+        stream.flush()
+        self._raw = _Raw(number, "wb", closefd=False)
+        lines = stream.isatty() or number == 2
+        super().__init__(io.BufferedWriter(self._raw), stream.encoding, stream.errors, line_buffering=lines)
+
+    @property
+    def lost(self) -> OSError | None:
+        return getattr(self, "_raw", _Raw).lost
+
+
+class _Raw(io.FileIO):
+    lost: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.lost = error
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return len(memoryview(data).cast("B"))
+
+
+@contextmanager
 def reporting() -> Iterator[None]:
     """Errors are told in one line on stderr: exit code 2 for bad input, 130 for an interruption."""
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has gone, as in ``jaxrank list | head``
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except JaxrankError as error:
         fail(in_flags(str(error)))
     except OSError as error:

@@ -6,6 +6,7 @@ So a replicate is the same whatever runs beside it: any chunk size, any number o
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -71,11 +72,23 @@ def dirichlet_weights(key: Array, size: int, dtype: Any) -> Float[Array, " size"
     return size * draws / jnp.sum(draws)
 
 
-def host_generators(key: Array, replicates: np.ndarray) -> list[np.random.Generator]:
-    """NumPy generators (Philox) keyed by ``fold_in(key, b)``: for multinomial draws of large counts.
+def host_generators(key: Array, replicates: np.ndarray) -> Iterator[np.random.Generator]:
+    """A NumPy generator (Philox) keyed by ``fold_in(key, b)`` for each replicate, for multinomial draws of many.
+
+    Each is to be used before the next is asked for: they are one object, whose key is set anew, since making one takes
+    several times as long as a draw of a few categories.
 
     NumPy draws a multinomial of a million votes over thousands of categories in a millisecond; JAX has no equal.
     NumPy's global state is not touched.
     """
-    keys = jax.vmap(lambda b: jax.random.key_data(replicate_key(key, b)))(jnp.asarray(replicates, jnp.uint32))
-    return [np.random.Generator(np.random.Philox(key=words[:2])) for words in np.asarray(keys).astype(np.uint64)]
+    philox = np.random.Philox(key=0)
+    generator, fresh = np.random.Generator(philox), philox.state
+    for words in np.asarray(_key_words(key, jnp.asarray(replicates, jnp.uint32)))[:, :2].astype(np.uint64):
+        fresh["state"]["key"] = words
+        philox.state = fresh
+        yield generator
+
+
+@jax.jit
+def _key_words(key: Array, replicates: Array) -> Array:
+    return jax.vmap(lambda b: jax.random.key_data(replicate_key(key, b)))(replicates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -148,21 +149,12 @@ class UnitSource(Source):
     def payload(self, key, replicates):
         if isinstance(self.scheme, Models):
             return None
+        draw = _counts_drawn(self.scheme, self.count)
         generators = draws.host_generators(key, replicates)
-        table = np.stack([self._counts(g) for g in generators])
         if self.statistic is not Sequence:
-            return table.astype(self.dtype)
+            return np.stack([draw(g) for g in generators]).astype(self.dtype)
         kinds = np.arange(len(self.count), dtype=np.int32)
-        return np.stack([g.permutation(np.repeat(kinds, c)) for g, c in zip(generators, table, strict=True)])
-
-    def _counts(self, generator: np.random.Generator) -> np.ndarray:
-        whole = np.rint(self.count).astype(np.int64)
-        if isinstance(self.scheme, Bayesian):
-            draw = generator.gamma(self.count)
-            return draw * (self.count.sum() / draw.sum())
-        if isinstance(self.scheme, Subsample):
-            return generator.multivariate_hypergeometric(whole, self.scheme.n, method="marginals")
-        return generator.multinomial(whole.sum(), whole / whole.sum())
+        return np.stack([g.permutation(np.repeat(kinds, draw(g))) for g in generators])
 
     def __call__(self, key, replicate, payload):
         members = None
@@ -174,6 +166,17 @@ class UnitSource(Source):
         else:
             stat = self.statistic.reduce(self.rows, Weights(trials=payload))
         return (stat if members is None else stat.restricted(members)), members
+
+
+def _counts_drawn(scheme: Scheme, count: np.ndarray) -> Callable[[np.random.Generator], np.ndarray]:
+    """How often each distinct unit is drawn, of a generator; ``count`` (K,) is how often it is there."""
+    total, whole = count.sum(), np.rint(count).astype(np.int64)
+    if isinstance(scheme, Bayesian):
+        return lambda g: (draw := g.gamma(count)) * (total / draw.sum())
+    if isinstance(scheme, Subsample):
+        return lambda g: g.multivariate_hypergeometric(whole, scheme.n, method="marginals")
+    n, share = whole.sum(), whole / whole.sum()
+    return lambda g: g.multinomial(n, share)
 
 
 class ClusterSource(Source):

@@ -205,3 +205,12 @@ def test_answers(tmp_path):
         ("--answer-column", "x"),
     ):
         run("answers", path, *wrong, code=2)
+
+
+def test_evaluate_beyond_the_trials(results):
+    """What the refusal names can be typed as it stands: k=5 of questions with four trials."""
+    path, _ = results
+    for metric in ("pass_at_k", "maj_at_k", "geom_at_k", "max_at_k"):
+        command = ("evaluate", path, "-m", metric, "--set", "k=5")
+        assert "--set extrapolate=true" in run(*command, code=2), metric
+        run(*command, "--set", "extrapolate=true")

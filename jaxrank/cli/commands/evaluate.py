@@ -40,11 +40,12 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 """The metrics, and the options that each needs."""
 
 FURTHER: dict[str, tuple[str, ...]] = {
-    "geom_at_k": ("pass_power", "unanimous_power"),
-    "geom_ds_at_k": ("pass_power", "unanimous_power"),
-    "geo_spectrum_at_k": ("lam", "w"),
-    "max_at_k": ("w",),
-    "tail_pass": ("w",),
+    **dict.fromkeys((name for name in OPTIONS if name not in ("bayes", "avg")), ("extrapolate",)),
+    "geom_at_k": ("pass_power", "unanimous_power", "extrapolate"),
+    "geom_ds_at_k": ("pass_power", "unanimous_power", "extrapolate"),
+    "geo_spectrum_at_k": ("lam", "w", "extrapolate"),
+    "max_at_k": ("w", "extrapolate"),
+    "tail_pass": ("w", "extrapolate"),
 }
 """Options that a metric can do without."""
 
