@@ -40,6 +40,29 @@ def test_evaluate(results, tmp_path):
         assert rows[name]["lower"] == pytest.approx(float(want.lower[i]), abs=1e-5)
 
 
+def test_metrics_rubrics_and_data_are_drawn(results, tmp_path):
+    path, _ = results
+    signals, votes = (tmp_path / name for name in ("signals.csv", "votes.csv"))
+    rows = [f"{m},{q},{t},{(q + t) % 2},0.{t + 1}" for m in ("a", "b") for q in range(3) for t in range(4)]
+    signals.write_text("\n".join(["model,question,trial,is_correct,completion_bpt", *rows]))
+    votes.write_text("model_a,model_b,winner\n" + "a,b,model_a\nb,c,tie\nc,a,model_b\n" * 4)
+    for i, (words, said) in enumerate(
+        [
+            (("evaluate", path, "-m", "pass_at_k", "-s", "k=2"), "Models by pass_at_k (k=2)"),
+            (("evaluate", path, "-m", "maj_at_k", "-s", "k=2"), "Models by maj_at_k (k=2)"),
+            (("rubrics", signals), "Models by mean weight"),
+            (("check", path), "mean outcome"),
+            (("check", votes), "Wins of the row over the column"),
+        ]
+    ):
+        file = tmp_path / f"{i}.svg"
+        assert f"drew {file}" in run(*words, "--plot", file)
+        drawn = file.read_text()
+        assert f"<!-- {said}" in drawn and "<!-- a -->" in drawn, words
+    refused = run("check", votes, "--plot", f"responses={tmp_path / 'x.svg'}", code=2)
+    assert "the plots are wins" in " ".join(refused.split())
+
+
 def test_evaluate_says_what_is_missing(results):
     path, _ = results
     run("evaluate", path, "--method", "pass_at_k", code=2)

@@ -51,6 +51,21 @@ TRIED = sorted(set(PARAMETERS) - set(SECOND))
 OPTIONS = [(command, p) for command, found in PARAMETERS.items() for p in found if p.param_type_name == "option"]
 
 
+NOTHING_TO_DRAW = {
+    "convert": "writes data",
+    "list": "reads none",
+    "merge": "runs a command again, with the --plot that was typed",
+    "leaderboard": "its page has the plots",
+    "report": "its page has the plots",
+}
+
+
+def test_what_can_be_drawn_is_drawn() -> None:
+    """front-door C6: only reports drew; evaluate, rubrics and check still had no --plot."""
+    drawing = {command for command, option in OPTIONS if "--plot" in option.opts}
+    assert drawing == set(PARAMETERS) - set(NOTHING_TO_DRAW)
+
+
 def test_one_letter_means_one_thing_in_all_commands() -> None:
     """interface, section 3: -o was --option, --output or --out by command, -m a method or a metric."""
     for command, option in OPTIONS:

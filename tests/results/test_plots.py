@@ -94,6 +94,7 @@ def sources(data: jr.Responses) -> dict[str, Any]:
         "RatingsOverTime": jr.ratings_over_time(VOTES, drift=0.1),
         "Categories": jr.by(VOTES, "category", "bradley_terry_map"),
         "Sensitivity": {"weak": judged(), "perfect": judged()},
+        "Estimate": jr.evaluation.avg(data),
         "Comparison": jr.compare(data, NAMES[0], "d", margin=0.1),
         "ComparisonTable": jr.compare_all(data),
         "CostFrontier": priced(data),
@@ -280,6 +281,7 @@ ARGUMENTS = {
     "judge_scores": ("Judges", ("source", "candidates", "level")),
     "judge_triangle": ("Judges", ("source", "candidates", "judges")),
     "judge_ranks": ("Sensitivity", ("source", "candidates", "level")),
+    "estimates": ("Estimate", ("source", "models", "metric")),
     "paired_dots": ("Comparison", ("source", "top")),
     "forest": ("ComparisonTable", ("source", "top")),
     "frontier": ("CostFrontier", ("source",)),
@@ -312,6 +314,7 @@ def test_no_argument_of_a_plot_ends_in_a_traceback(
                 raise AssertionError(f"{name}({argument}): {kind}: {error!r}") from error
             else:
                 named = argument in ("candidates", "judges") and kind in ("words", "lists of lists")  # two of anything
+                named |= argument == "metric" and isinstance(value, str)
                 assert named or kind in ("None", "True", "0", "a list"), (argument, kind)
                 plt.close("all")
     record_property("refused", f"{n_refused} of {(len(arguments) + 2) * len(MORE)}")

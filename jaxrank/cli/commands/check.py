@@ -14,6 +14,7 @@ from jaxrank.cli.arguments import (
     check_output,
     with_data,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.tables import Table
 from jaxrank.results.tables import fold, visible
 
@@ -28,11 +29,13 @@ def check(
         bool, typer.Option(help="Exit with code 1 where some methods would have no answer (a problem).")
     ] = False,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006  (typer reads the default and never changes it)
 ) -> None:
     """Look at the data before ranking: coverage, separation, disconnected groups, duplicates, order of trials."""
     from jaxrank.studies.diagnosis import diagnose
 
     check_output("--output", output)
+    plots = check_plots(plot, type(data))
     found = diagnose(data)
     columns = found.to_dict()
     shown = {name: columns[name] for name in ("severity", "finding", "says", "means")}
@@ -47,6 +50,7 @@ def check(
         print("nothing to report")
     if output is not None:
         Table(columns).save(output)
+    draw_plots(data, plots)
     if strict and found.problems:
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from jaxrank.cli.arguments import (
     parse_options,
     with_data,
 )
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.errors import OptionError
@@ -60,6 +62,7 @@ def evaluate(
     level: Level = 0.95,
     exact: Annotated[bool, typer.Option("--exact", help="Posterior quantiles instead of the normal interval.")] = False,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006
 ) -> None:
     """Evaluate every model of FILE by one metric: estimate, posterior mean, deviation, interval."""
     import numpy as np
@@ -69,8 +72,11 @@ def evaluate(
     from jaxrank.data.responses import responses_of
     from jaxrank.numerics.interval import percent
     from jaxrank.numerics.ranks import rank_scores
+    from jaxrank.results.plots.metric_chart import estimates
 
     check_output("--output", output)
+    kinds = {"estimates": estimates}
+    plots = check_plots(plot, kinds)
     data = responses_of(data, "evaluate", "rank them by jaxrank fit")
     arguments, further = _arguments(method, parse_options(settings))
     options: dict[str, Any] = {"level": level} | further | ({"method": "exact"} if exact else {})
@@ -97,6 +103,7 @@ def evaluate(
     say(table.first(method, f"{percent(level)} {noun}"))
     table.emit(output)
     say(f"mean, sd: of the posterior under its prior; lower, upper: {found.interval().words}")
+    draw_plots(found, plots, kinds, models=data.models, metric=_spoken(method, arguments))
 
 
 def _arguments(method: str, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -117,6 +124,12 @@ def _arguments(method: str, options: dict[str, Any]) -> tuple[list[Any], dict[st
         wanted = " ".join(f"--set {name}={example[name]}" for name in missing)
         raise OptionError(f"{method} needs {' and '.join(missing)}, such as {wanted}")
     return [options[name] for name in needed], {name: options[name] for name in further if name in options}
+
+
+def _spoken(method: str, arguments: Sequence[Any]) -> str:
+    """A metric with its options, as in "pass_at_k (k=4)"."""
+    options = ", ".join(f"{name}={value}" for name, value in zip(OPTIONS[method], arguments, strict=True))
+    return f"{method} ({options})" if options else method
 
 
 COMMANDS = (evaluate,)

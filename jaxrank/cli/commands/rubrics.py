@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from jaxrank.cli.arguments import Level, Output, check_output, parse_numbers
+from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Table
 from jaxrank.results.bars import Bars
@@ -37,6 +38,7 @@ def rubrics(
     trial_column: Annotated[str, typer.Option(help="Column of the trial.")] = "trial",
     level: Level = 0.95,
     output: Output = None,
+    plot: Plots = [],  # noqa: B006  (typer reads the default and never changes it)
 ) -> None:
     """Score the attempts of FILE by a rubric: shares of the categories, and the mean weight with its interval."""
     import dataclasses
@@ -48,8 +50,11 @@ def rubrics(
     from jaxrank.errors import JaxrankWarning
     from jaxrank.evaluation import rubrics as judging
     from jaxrank.numerics.ranks import rank_scores
+    from jaxrank.results.plots.metric_chart import estimates
 
     check_output("--output", output)
+    kinds = {"estimates": estimates}
+    plots = check_plots(plot, kinds)
     schema = judging.find(rubric)
     axes = {"model": model_column, "question": question_column}
     columns = [field.name for field in dataclasses.fields(judging.Signals)]
@@ -81,6 +86,7 @@ def rubrics(
     drawn = Table(table, f"{schema.name}, {100 * level:g} % intervals", Bars("mean", "lower", "upper"))
     say(drawn.first(schema.name, f"{100 * level:g} % interval"))
     drawn.emit(output)
+    draw_plots(found, plots, kinds, models=models, metric=f"mean weight ({schema.name})")
 
 
 COMMANDS = (rubrics,)

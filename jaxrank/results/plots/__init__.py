@@ -9,6 +9,9 @@ plot is drawn.
 
 from __future__ import annotations
 
+from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.rankings import Rankings
+from jaxrank.data.responses import Responses
 from jaxrank.results.agreement import Agreement, FitTable
 from jaxrank.results.categories import Categories
 from jaxrank.results.coefficients import Coefficients
@@ -30,6 +33,7 @@ from jaxrank.results.plots.forest_of_pairs import forest
 from jaxrank.results.plots.hodge_parts import hodge
 from jaxrank.results.plots.items import item_curves
 from jaxrank.results.plots.judge_simplex import judge_ranks, judge_scores, judge_triangle
+from jaxrank.results.plots.metric_chart import estimates
 from jaxrank.results.plots.over_time import confidence_sequence
 from jaxrank.results.plots.pass_by_k import pass_curves
 from jaxrank.results.plots.profiles_by_threshold import profiles
@@ -59,6 +63,7 @@ __all__ = [
     "convergence",
     "critical_difference",
     "effective_size",
+    "estimates",
     "forest",
     "frontier",
     "hodge",
@@ -100,6 +105,9 @@ register(
         "hodge": hodge,
     },
 )
+register(Responses, {"responses": response_matrix, "wins": win_matrix})
+register(Comparisons, {"wins": win_matrix})
+register(Rankings, {"wins": win_matrix})
 register(FitTable, {"agreement": agreement})
 register(Agreement, {"agreement": agreement})
 register(Study, {"ranks": rank_distribution, **_RANKING})
