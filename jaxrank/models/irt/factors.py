@@ -17,11 +17,12 @@ from jaxtyping import Array, Float
 
 from jaxrank.models.irt.axes import rotation_directions
 from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
+from jaxrank.models.irt.marginal import item_step, normal_terms
 from jaxrank.models.irt.rasch import fit_rasch
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Gaussian
 from jaxrank.numerics.precision import HIGHEST, matmul
-from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
+from jaxrank.numerics.solve.arrow import positive_definite_blocks
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
 
@@ -124,7 +125,7 @@ def fit_factors(model: FactorModel, table: ItemTable, max_steps: int) -> Minimum
 
     found = levenberg_marquardt(
         objective,
-        lambda m, damping: _step(table, m, damping),
+        lambda m, damping: item_step(table, m.gradient, m.cross, m.columns, damping, m.ties),
         items,
         mode,
         max_steps=max_steps,
@@ -301,23 +302,8 @@ def _penalties(model: FactorModel, table: ItemTable, items: Array) -> tuple[Arra
     value, none = jnp.sum(ridge * a**2) / 2, jnp.zeros_like(weight)
     slope, bend = [none, ridge * a], [none, jnp.broadcast_to(ridge, a.shape)]
     if model.guesses:
-        g = items[:, -1:]
-        precision, mean = none, jnp.zeros((), items.dtype)
-        if model.guessing_prior is not None:
-            mean, sd = (jnp.asarray(v, items.dtype) for v in (model.guessing_prior[0], model.guessing_prior[1]))
-            precision = weight / sd**2
-        value = value + jnp.sum(precision * (g - mean) ** 2) / 2
-        slope.append(precision * (g - mean))
-        bend.append(precision)
+        more, pull, precision = normal_terms(items[:, -1], table.weight, model.guessing_prior)
+        value = value + more
+        slope.append(pull[:, None])
+        bend.append(precision[:, None])
     return value, jnp.concatenate(slope, axis=1), jnp.concatenate(bend, axis=1)
-
-
-def _step(table: ItemTable, m: _Pieces, damping: Array) -> Array:
-    used = table.used[:, None]
-    eye = jnp.eye(m.columns.shape[-1], dtype=m.columns.dtype)[None, :, :]
-    columns = jnp.where(used[:, :, None], m.columns * (1 + damping * eye), eye)
-    n_models, degree = m.cross.shape[:2]
-    rows = jnp.broadcast_to(jnp.eye(degree, dtype=columns.dtype), (n_models, degree, degree))
-    right = -m.gradient[:, :, None]
-    _, y = solve_arrow(rows, m.cross, columns, jnp.zeros((n_models, degree, 1), columns.dtype), right, tie=m.ties)
-    return y[:, :, 0]

@@ -101,7 +101,7 @@ def fit_marginal(model: MarginalModel, table: ItemTable, max_steps: int) -> Mini
 
     found = levenberg_marquardt(
         objective,
-        lambda m, damping: _step(table, m, damping),
+        lambda m, damping: item_step(table, m.gradient, m.cross, m.columns, damping),
         jnp.stack(items, axis=1),
         mode,
         max_steps=max_steps,
@@ -203,29 +203,40 @@ def _pieces(model: MarginalModel, table: ItemTable, items: Array, post: Posterio
 
 def _penalties(model: MarginalModel, table: ItemTable, items: Array) -> tuple[Array, Array, Array]:
     """Value, slope and curvature of the priors on the questions' parameters, each question as often as it was drawn."""
-    value, slope, bend = jnp.zeros((), items.dtype), [], []
-    for i, prior in enumerate(model.priors[: model.depth]):
-        x = items[:, i]
-        if prior is None:
-            slope.append(jnp.zeros_like(x))
-            bend.append(jnp.zeros_like(x))
-            continue
-        mean, sd = (jnp.asarray(v, items.dtype) for v in (prior[0], prior[1]))
-        precision = table.weight / sd**2
-        value = value + jnp.sum(precision * (x - mean) ** 2) / 2
-        slope.append(precision * (x - mean))
-        bend.append(precision)
-    return value, jnp.stack(slope, axis=1), jnp.stack(bend, axis=1)
+    terms = [normal_terms(items[:, i], table.weight, prior) for i, prior in enumerate(model.priors[: model.depth])]
+    value, slope, bend = zip(*terms, strict=True)
+    return sum(value, jnp.zeros((), items.dtype)), jnp.stack(slope, axis=1), jnp.stack(bend, axis=1)
 
 
-def _step(table: ItemTable, m: _Pieces, damping: Array) -> Array:
+def normal_terms(
+    x: Float[Array, " items"], weight: Float[Array, " items"], prior: tuple[Any, Any] | None
+) -> tuple[Array, Array, Array]:
+    """Value (summed), slope and curvature of a normal prior (mean, standard deviation) on one parameter of each
+    question, with the weights of the questions; without a prior all 0."""
+    if prior is None:
+        return jnp.zeros((), x.dtype), jnp.zeros_like(x), jnp.zeros_like(x)
+    mean, sd = (jnp.asarray(v, x.dtype) for v in prior)
+    precision = weight / sd**2
+    return jnp.sum(precision * (x - mean) ** 2) / 2, precision * (x - mean), precision
+
+
+def item_step(
+    table: ItemTable,
+    gradient: Float[Array, "M depth"],
+    cross: Float[Array, "L degree M depth"],
+    columns: Float[Array, "M depth depth"],
+    damping: Array,
+    tie: Array | None = None,
+) -> Float[Array, "M depth"]:
+    """The damped Newton step of the questions' parameters: curvature ``columns`` less what ``cross`` of every model
+    takes away. **tie**: directions in which nothing is known, see `solve_arrow`. Questions without answers stay."""
     used = table.used[:, None]
-    eye = jnp.eye(m.columns.shape[-1], dtype=m.columns.dtype)[None, :, :]
-    columns = jnp.where(used[:, :, None], m.columns * (1 + damping * eye), eye)
-    n_models, degree = m.cross.shape[:2]
+    eye = jnp.eye(columns.shape[-1], dtype=columns.dtype)[None, :, :]
+    columns = jnp.where(used[:, :, None], columns * (1 + damping * eye), eye)
+    n_models, degree = cross.shape[:2]
     rows = jnp.broadcast_to(jnp.eye(degree, dtype=columns.dtype), (n_models, degree, degree))
-    right = -jnp.where(used, m.gradient, 0)[:, :, None]
-    _, y = solve_arrow(rows, m.cross, columns, jnp.zeros((n_models, degree, 1), columns.dtype), right)
+    right = -jnp.where(used, gradient, 0)[:, :, None]
+    _, y = solve_arrow(rows, cross, columns, jnp.zeros((n_models, degree, 1), columns.dtype), right, tie=tie)
     return y[:, :, 0]
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 _MOST_STEPS = 100
@@ -139,11 +140,11 @@ def _solve(inverses: Array, right: Array, rate: Array) -> Array:
 
     def forward(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
         inverse, x = before
-        found = now[1] + rate * inverse @ x
+        found = now[1] + rate * matmul(inverse, x)
         return (now[0], found), found
 
     def back(x: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        x = now[0] @ (now[1] + rate * x)
+        x = matmul(now[0], now[1] + rate * x)
         return x, x
 
     nothing = jnp.zeros_like(right[0])
@@ -157,7 +158,7 @@ def _variances(inverses: Array, drift: Any) -> Array:
     rate = 1 / jnp.asarray(drift, inverses.dtype)
 
     def back(after: Array, inverse: Array) -> tuple[Array, Array]:
-        covariance = inverse + rate**2 * inverse @ after @ inverse
+        covariance = inverse + rate**2 * matmul(matmul(inverse, after), inverse)
         return covariance, jnp.diagonal(covariance)
 
     return jax.lax.scan(back, jnp.zeros_like(inverses[0]), inverses, reverse=True)[1]
