@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,10 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"give truth=\.\.\. or correct=\.\.\. to Answers, or name", "name"),
     (r"\b(trial|answer|truth|correct|score|model|question)_column=\.\.\.", r"--\1-column ..."),
     (r"\bextract=\.\.\.", "--extract ..."),
+    (
+        r"\btime='time': (.*) name the one with their times",
+        r"--period: \1 name the one with their times, --time-column",
+    ),
     (r"\b(chunk_size|checkpoint|reference|sampler|level|seed)=", lambda m: f"--{m[1].replace('_', '-')} "),
 )
 """Options and calls of Python in messages of the library, and what does the same on the command line."""
@@ -177,10 +182,25 @@ def fail(message: str, code: int = BAD_INPUT) -> None:
 
 
 def say(message: str) -> None:
-    """One line on stderr, where it does not mix with a table that is piped on."""
+    """One line on stderr, where it does not mix with a table that is piped on; a terminal has it in lines that end
+    between words, so that none is broken (nor an address, which then can still be opened)."""
     from jaxrank.results.tables import visible
 
-    print(f"jaxrank: {visible(' '.join(message.split()))}", file=sys.stderr)
+    line = f"jaxrank: {visible(' '.join(message.split()))}"
+    width = _width(sys.stderr)
+    if width:  # a number and its sign of percent stay together
+        bound = line.replace(" %", "\u00a0%")
+        line = "\n".join(textwrap.wrap(bound, width, break_long_words=False, break_on_hyphens=False))
+        line = line.replace("\u00a0%", " %")
+    print(line, file=sys.stderr)
+
+
+def _width(stream: TextIO) -> int:
+    """Cells of the terminal that a stream goes to; 0 where it goes to none, or the width is not known."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):  # a stream without a file
+        return 0
 
 
 def _one_line_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:

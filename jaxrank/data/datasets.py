@@ -28,10 +28,9 @@ class Source:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Title, origin, licence and, where there is one, what was chosen in making it; a sentence each."""
-        return tuple(
-            filter(None, (self.title, f"{self.source}, commit {self.commit}", f"licence {self.licence}", self.note))
-        )
+        """What it is with, where there is something, what was chosen in making it; and where it is from."""
+        what = f"{self.title}; {self.note}" if self.note else self.title
+        return what, f"from {self.source}, commit {self.commit}, licence {self.licence}"
 
 
 @functools.cache

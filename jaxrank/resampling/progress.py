@@ -80,7 +80,8 @@ class _Bar:
                 return
             self.shown.update(self.task, completed=self.done, description=self._description())
             speed = self.shown.tasks[self.task].speed
-            self.shown.update(self.task, rate=f"{self.unit} {speed:,.0f}/s" if speed else self.unit)
+            whole = speed is not None and speed >= 1  # of a slower one the time left says more
+            self.shown.update(self.task, rate=f"{self.unit} {speed:,.0f}/s" if whole else self.unit)
 
     def stop(self) -> None:
         with self.lock:

@@ -200,7 +200,8 @@ class Study(RankedModels):
         scores = self.interval(level).words if self._half_finite else "none, as too few replicates are finite"
         lines = [f"intervals: {ranks}"] if scores == ranks else [f"intervals of scores: {scores}", f"of ranks: {ranks}"]
         few = [f"note: {self.estimate.few}"] if self.unit == "questions" and self.estimate.few else []
-        return [*lines, *few, "p_best: share of replicates, no confidence that a model leads; jaxrank.tiers has one"]
+        said = "p_best: how often a model is first in the replicates, not how sure it is that it leads: tiers say that"
+        return [*lines, *few, said]
 
     def _foot(self, level: float = 0.95) -> list[str]:
         ended = [f"{n} replicates: {status}" for status, n in self.status_counts().items() if status]

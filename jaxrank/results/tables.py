@@ -16,12 +16,13 @@ import numpy as np
 from jaxrank.results.bars import Bars
 
 FORMATS = ("text", "html", "latex", "csv")
-SPARE = ("ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
+SPARE = ("error", "ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
 """Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars."""
 THEN = (
     *(("same_order",), ("group",), ("samples",), ("falling",), ("gains", "losses"), ("trials",)),
     tuple(f"share_{c}" for c in range(8)),
     *(("scaling_metric",), ("plain_mean",), ("dawid_skene",), ("null",), ("cross_fit",)),
+    *(("exact",), ("gain_lower", "gain_upper"), ("share_stopped",), ("full_accuracy",)),
     *(
         ("rank_lower", "rank_upper"),
         ("rank_set",),
@@ -42,10 +43,17 @@ leave, and the fewest that it is folded to when none is left."""
 NAMES = ("model", "candidate", "question", "old", "new", "name")
 """Columns of names, which terminals show with at most so many cells."""
 LONGEST_NAME = 40
-IN_UNIT = ("score", "mean", "difference", "lower", "upper", "se", "sd")
+IN_UNIT = (
+    *("score", "mean", "difference", "lower", "upper", "se", "sd", "plain_mean", "dawid_skene"),
+    *("exact", "gain", "gain_lower", "gain_upper"),
+)
 """Columns that have the unit of the intervals beside them."""
+OWN_DECIMALS = {"ess_bulk": 0, "ess_tail": 0, "r_hat": 3, "expected_rank": 2, "mean_used": 1, "error": 4}
+"""Decimals of columns whose further ones say nothing, with or without intervals beside them."""
 MOST_DECIMALS = 8
 MISSING = "-"
+BETWEEN = "-_/.:"
+"""Signs between the parts of a name."""
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: "\\" + sign for sign in "&%$#_{}"
@@ -82,7 +90,7 @@ class Table:
 
     def written(self, name: str, values: Sequence[Any] | np.ndarray) -> list[str]:
         """Values as they are written in a column of the table."""
-        return column_text(values, self._decimals if name in (*IN_UNIT, *self.unit) else None)
+        return column_text(values, self._decimals if name in (*IN_UNIT, *self.unit) else OWN_DECIMALS.get(name))
 
     @cached_property
     def _decimals(self) -> int | None:
@@ -277,7 +285,8 @@ def pad(text: str, width: int) -> str:
 
 
 def fold(text: str, width: int) -> list[str]:
-    """The text in lines of at most ``width`` cells, broken at blanks where there are some, otherwise anywhere."""
+    """The text in lines of at most ``width`` cells, broken at blanks where there are some; words that are longer after
+    a sign between their parts, in the second half of a line, otherwise anywhere."""
     lines = [""]
     for number, word in enumerate(text.split(" ")):
         joined = f"{lines[-1]} {word}" if number else word
@@ -288,7 +297,9 @@ def fold(text: str, width: int) -> list[str]:
             lines.append("")
         for sign in word:
             if lines[-1] and cell_width(lines[-1] + sign) > width:
-                lines.append("")
+                end = max(lines[-1].rfind(between) for between in BETWEEN) + 1
+                end = end if 2 * end >= len(lines[-1]) else len(lines[-1])
+                lines[-1:] = [lines[-1][:end], lines[-1][end:]]
             lines[-1] += sign
     return lines
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxrank.cli import runtime
 from jaxrank.cli.app import make_app
 from jaxrank.cli.tables import Table, draw_bars
 from jaxrank.results.bars import Bars
@@ -40,6 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame(axes, columns=["judge", "candidate", "question"])
     frame["score"] = rng.integers(1, 3, len(frame))
     frame.to_csv(out / "judged.csv", index=False)
+    axes = [(m, q, t, rng.choice(["x", "y"]), rng.random(), "x") for m in NAMES for q in range(4) for t in range(5)]
+    frame = pd.DataFrame(axes, columns=["model", "question", "trial", "answer", "score", "truth"])
+    frame.to_csv(out / "votes.csv", index=False)
     axes = [(m, q, t) for m in NAMES for q in range(4) for t in range(3)]
     frame = pd.DataFrame(axes, columns=["model", "question", "trial"])
     frame["is_correct"], frame["completion_bpt"] = rng.integers(0, 2, len(frame)), rng.random(len(frame))
@@ -57,6 +61,8 @@ COMMANDS = {
         "--replicates",
         "20",
     ],
+    "answers --stop": ["votes.csv", "--stop", "adaptive_consistency", "--stop", "esc:window=3"],
+    "answers rules": ["votes.csv", "--replicates", "20"],
     "arise": ["efforts.csv", "--replicates", "20"],
     "bootstrap": ["trials.npz", "-m", "avg", "--replicates", "50"],
     "check": ["trials.npz"],
@@ -197,6 +203,8 @@ def test_names_lose_their_middle() -> None:
 def test_text_folds_within_the_width() -> None:
     assert fold("one two three", 7) == ["one two", "three"]
     assert fold("a-very-long-name", 6) == ["a-very", "-long-", "name"]
+    assert fold("org/a-model-of-2026", 12) == ["org/a-model-", "of-2026"]  # between the parts of a name
+    assert fold("x-averyverylongpart", 8) == ["x-averyv", "erylongp", "art"]
     assert fold("模型三", 4) == ["模型", "三"]
     assert fold("", 4) == [""]
 
@@ -274,3 +282,27 @@ def test_names_fold_for_the_sake_of_intervals_alone() -> None:
         layout = Plain(columns).lay_out(width)
         assert "m" * 37 in layout.rows[0][0] and "lower" in layout.head
     assert "lower" in Plain(columns).lay_out(58).head
+
+
+def test_digits_that_say_nothing_are_not_written() -> None:
+    """Effective sizes read 730.0757, and plain means beside a score of 3.84 had four decimals."""
+    columns = {"score": [3.84, 1.2], "lower": [3.65, 1.0], "upper": [3.99, 1.4], "plain_mean": [3.89671, 1.23456]}
+    columns |= {"ess_bulk": [730.0757, 12.2], "r_hat": [1.00321, 0.99934], "mean_used": [12.8, 9.66667]}
+    cells = Plain(columns).cells()
+    assert cells["plain_mean"] == ["3.90", "1.23"]
+    assert cells["ess_bulk"] == ["730", "12"]
+    assert cells["r_hat"] == ["1.003", "0.999"]
+    assert cells["mean_used"] == ["12.8", "9.7"]
+
+
+def test_a_terminal_breaks_no_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sentences ran to the edge of the window, which broke their words."""
+    sentence = "one two three https://example.org/an/address-that-is/longer-than-the-window four"
+    runtime.say(sentence)
+    assert capsys.readouterr().err == f"jaxrank: {sentence}\n"
+    monkeypatch.setattr(runtime, "_width", lambda stream: 20)
+    runtime.say(sentence)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["jaxrank: one two", "three", sentence.split()[3], "four"]
+    runtime.say("not so at 95 % yet")
+    assert capsys.readouterr().err.splitlines() == ["jaxrank: not so at", "95 % yet"]

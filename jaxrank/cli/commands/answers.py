@@ -89,6 +89,7 @@ def answers(
     import numpy as np
 
     from jaxrank.evaluation.answers import read_answers
+    from jaxrank.numerics.interval import percent
     from jaxrank.results.plots.rules_by_n import answer_curves
 
     check_output("--output", output)
@@ -134,8 +135,12 @@ def answers(
         level=level,
     )
     best = np.unravel_index(curves.accuracy[..., -1].argmax(), curves.accuracy.shape[:2])
-    accuracy = 100 * curves.accuracy[(*best, -1)]
-    say(f"{curves.models[best[1]]} is first by {curves.rules[best[0]]} of {curves.n[-1]}: {accuracy:.1f} % right")
+    at = (*best, -1)
+    right, low, high = (100 * float(v[at]) for v in (curves.accuracy, curves.lower, curves.upper))
+    say(
+        f"{curves.models[best[1]]} is right most often, by {curves.rules[best[0]]} of {curves.n[-1]} completions: on "
+        f"{right:.0f} % of the questions ({percent(level)} band {low:.0f} to {high:.0f})"
+    )
     frame = curves.to_frame()
     if len(names) == 1:
         frame = frame.drop(columns=["gain", "gain_lower", "gain_upper"])
@@ -162,6 +167,12 @@ def _stopped(found: Any, names: list[str]) -> Table:
         made = done.to_frame()
         made.insert(0, "stop", done.rule)
         frames.append(made)
+        mean = made.mean(numeric_only=True)
+        said = f"{done.rule} uses {mean['mean_used']:.1f} of {found.shape[2]} completions"
+        if "accuracy" in mean:
+            right, whole = 100 * mean["accuracy"], 100 * mean["full_accuracy"]
+            said += f" and is right on {right:.0f} % of the questions, with all of them on {whole:.0f} %"
+        say(f"{said} (mean of the models)" if len(made) > 1 else said)
     return Table.of(pd.concat(frames, ignore_index=True), f"Stopping rules on {found.shape[2]} recorded completions")
 
 

@@ -138,8 +138,11 @@ def judges(
     for warning in caught:
         say(f"note: {warning.message}")
     if found.expected_accuracy is not None:
-        right = ", ".join(f"{a:.2f}" for a in found.expected_accuracy)
-        say(f"note: {len(scale)} levels; {prior} trust expects judges to be right on {right} of answers by true level")
+        right = ", ".join(f"{100 * a:.0f}" for a in found.expected_accuracy)
+        true = ", ".join(f"{v:g}" for v in scale)
+        say(
+            f"note: {len(scale)} levels; {prior} trust expects judges to be right on {right} % of answers of level {true}"
+        )
     low, high = found.interval(level)
     first, last = found.rank_intervals(level)
     order = np.argsort(-found.scores, kind="stable")
@@ -161,7 +164,8 @@ def judges(
     columns["r_hat"] = found.r_hat[order]
     title = f"Judges ({prior} trust), {100 * level:g} % credible intervals"
     table = Table(columns, title, Bars("score", "lower", "upper"))
-    say(table.first(f"expected true score ({prior} trust)", f"{100 * level:g} % credible interval"))
+    ranks = f"; its rank is from {first[order[0]]} to {last[order[0]]}" if last[order[0]] > 1 else ""
+    say(table.first(f"expected true score ({prior} trust)", f"{100 * level:g} % credible interval") + ranks)
     table.emit(output)
     whole = labels["judge"] if len(labels["judge"]) == len(scores) else None  # own-family scores may be judges more
     names = {"candidates": labels["candidate"], "judges": whole, "level": level}
