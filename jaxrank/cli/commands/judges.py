@@ -140,9 +140,8 @@ def judges(
     if found.expected_accuracy is not None:
         right = ", ".join(f"{100 * a:.0f}" for a in found.expected_accuracy)
         true = ", ".join(f"{v:g}" for v in scale)
-        say(
-            f"note: {len(scale)} levels; {prior} trust expects judges to be right on {right} % of answers of level {true}"
-        )
+        trust = f"{prior} trust expects judges to be right on {right} % of answers of level {true}"
+        say(f"note: {len(scale)} levels; {trust}")
     low, high = found.interval(level)
     first, last = found.rank_intervals(level)
     order = np.argsort(-found.scores, kind="stable")
