@@ -17,7 +17,7 @@ from jaxrank.results.plots.views import size_of
 from jaxrank.results.storage import versions
 from jaxrank.studies.diagnosis.finding import Finding
 
-SHOWN = 30
+SHOWN = 15
 """Models in the figure of the categories."""
 
 

@@ -41,7 +41,8 @@ def _section(number: int, section: Section) -> str:
 
 def _block(block: Any) -> str:
     if isinstance(block, Text):
-        return f'<p class="lead">{escape(block.words)}</p>' if block.lead else f"<p>{escape(block.words)}</p>"
+        words = escape(block.words).replace(" %", "&nbsp;%")
+        return f'<p class="lead">{words}</p>' if block.lead else f"<p>{words}</p>"
     if isinstance(block, Code):
         return "<pre>" + "\n".join(map(escape, block.words.splitlines())) + "</pre>"
     if isinstance(block, Figure):

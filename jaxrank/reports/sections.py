@@ -215,11 +215,12 @@ def _convergence(found: Found) -> Section | None:
         "from which on the ranking equals that of Bayes@N on all trials; mean counts those that never settle as N. It "
         "says how these trials behave when drawn again, not that their ranking is the true one."
     )
-    figures = [
-        Figure("tau", "Agreement with the reference against the number of trials", lambda ax: con.plot("tau", ax)),
-        Figure("convergence", "Distribution of convergence@n", lambda ax: con.plot("convergence", ax)),
-    ]
-    return Section("How soon the ranking settles", [Text(words), Table(con.summary_frame()), *figures])
+    tau = Figure("tau", "Agreement with the reference against the number of trials", lambda ax: con.plot("tau", ax))
+    if all(con.not_converged(method) == 1 for method in con.methods):  # a table and a figure of nothing
+        never = f"No ranking by {' or '.join(con.methods)} settles within {con.n_trials} trials in any replicate."
+        return Section("How soon the ranking settles", [Text(f"{words} {never}"), tau])
+    when = Figure("convergence", "Distribution of convergence@n", lambda ax: con.plot("convergence", ax))
+    return Section("How soon the ranking settles", [Text(words), Table(con.summary_frame()), tau, when])
 
 
 def _making(found: Found) -> Section:

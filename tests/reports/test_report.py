@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +189,22 @@ def test_steps_of_tiers_stand_out_from_pages_of_either_colour() -> None:
     white, dark = 1.05, light("#17191c")
     for i in range(5):
         assert white / light(shade(i, 5)) > 2 and light(shade(i, 5)) / dark > 3
+
+
+def test_a_ranking_that_never_settles_has_no_table_of_when() -> None:
+    """The section held a table of dashes and an axis without a curve."""
+    rng = np.random.default_rng(0)
+    near = rng.integers(0, 2, (12, 4, 3))
+    apart = np.stack([np.ones((4, 3)), np.repeat([[1], [1], [0], [0]], 3, 1), np.zeros((4, 3))])
+    for R, kinds in ((near, ["Text", "Figure"]), (apart, ["Text", "Table", "Figure", "Figure"])):
+        found = study(jr.Responses(R.astype(int)), None, FEW, False, 20, 0.95, False, 0, None, "")
+        made = {section.title: section.blocks for section in sections(found)}["How soon the ranking settles"]
+        assert [type(block).__name__ for block in made] == kinds
+    assert "No ranking by bayes" not in str(made[0])
+
+
+def test_spare_columns_leave_narrow_screens_and_stay_on_paper() -> None:
+    """At 500 px the rating of a leaderboard was cut; a printed page is 700 px wide and keeps its intervals."""
+    style = (files("jaxrank.reports") / "style.css").read_text(encoding="utf-8")
+    kinds = {kind for kind, body in re.findall(r"@media ([^{]+)\{(.*?)\n\}", style, re.DOTALL) if ".spare" in body}
+    assert kinds == {"screen and (max-width: 48rem) "}

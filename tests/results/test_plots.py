@@ -339,3 +339,18 @@ def test_plots_of_scaling_and_judges(sources: dict[str, Any], name: str) -> None
         np.testing.assert_allclose(frame["gains"] + frame["losses"], frame["arise"], rtol=1e-5)
     if name == "judge_triangle":
         np.testing.assert_allclose(frame[["p0", "p1", "p2"]].sum(axis=1), 1)
+
+
+def test_names_of_the_best_stand_apart_where_their_ranks_in_a_category_are_low() -> None:
+    """Thirty names of 59 models lay on each other, as the axis had room for thirty ranks."""
+    rng = np.random.default_rng(0)
+    pairs = rng.permuted(np.tile(np.arange(20), (600, 1)), axis=1)[:, :2]
+    won = rng.random(600) < 1 / (1 + np.exp((pairs[:, 0] - pairs[:, 1]) / 6))
+    votes = jr.Comparisons(
+        pairs[:, 0], pairs[:, 1], won, models=[f"m{i}" for i in range(20)], columns={"c": ["p", "q"] * 300}
+    )
+    ax = jr.plots.ranks_by_category(jr.by(votes, "c", "bradley_terry_map"), Figure(), best=5)
+    ax.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert len(boxes) == 5
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])

@@ -23,6 +23,8 @@ from jaxrank.results.plots.canvas import (
 from jaxrank.results.plots.views import check_source
 
 COLOURED = 8
+WIDTH = 0.6
+"""Inches of a category."""
 
 
 def ranks_by_category(
@@ -45,17 +47,18 @@ def ranks_by_category(
     ranks[ranks == 0] = np.nan
     labels = ["all", *source.names]
     at = np.arange(len(labels))
-    ax = make_axes(ax, 2.2 + 0.8 * len(labels) + text_width(names), rows_height(len(names)))
+    last = int(max(len(names), np.nanmax(ranks)))
+    ax = make_axes(ax, 2.2 + WIDTH * len(labels) + text_width(names), rows_height(last))
     for i in reversed(range(len(names))):
         style = line_style(i) if i < coloured else {"color": MUTED, "linestyle": "-", "alpha": 0.45}
         ax.plot(at, ranks[:, i], linewidth=1.8 if i < coloured else 1, marker="o", markersize=3.5, **style)
     bare(ax, None)
     ax.set_xticks(at, labels_of(labels), **{**name_style(), "rotation": 30, "ha": "right"})
-    ax.set_ylim(max(len(names), np.nanmax(ranks)) + 0.6, 0.4)
+    ax.set_ylim(last + 0.6, 0.4)
     ax.set_yticks(ranks[0], names, **name_style())
     ax.tick_params(axis="y", length=0)
     test = source.test
     said = f"; equal strengths everywhere: p = {test.p_value:.2g}" if test is not None else ""
     note = f"{source.whole.method}; ranks among the models that fought in a category, without their errors{said}"
-    write_caption(ax, f"Ranks by {source.column}", note, width=0.8 * len(labels) + 1.5)
+    write_caption(ax, f"Ranks by {source.column}", note, width=WIDTH * len(labels) + 1.5)
     return result_of(ax, source.to_frame(), return_data)
