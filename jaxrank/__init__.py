@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jaxrank.results.over_time import RatingsOverTime
     from jaxrank.results.pools import Pools
     from jaxrank.results.posterior import Posterior, load_posterior
+    from jaxrank.results.posterior_by_category import PosteriorByCategory
     from jaxrank.results.ratings import Ratings, ratings
     from jaxrank.results.replicates import Replicates
     from jaxrank.results.storage import load
@@ -88,6 +89,7 @@ __all__ = [
     "JaxrankWarning",
     "Pools",
     "Posterior",
+    "PosteriorByCategory",
     "Rankings",
     "Ratings",
     "RatingsOverTime",
@@ -202,6 +204,7 @@ _PLACES = {
     "jaxrank.results.fit": "Result",
     "jaxrank.results.pools": "Pools",
     "jaxrank.results.posterior": "Posterior load_posterior",
+    "jaxrank.results.posterior_by_category": "PosteriorByCategory",
     "jaxrank.results.replicates": "Replicates",
     "jaxrank.results.storage": "load",
     "jaxrank.results.study": "Summary",

@@ -16,9 +16,10 @@ import numpy as np
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Aligned, Pairs
 from jaxrank.errors import JaxrankWarning, OptionError
-from jaxrank.models.options import check_count
+from jaxrank.models.options import check_count, shown
 from jaxrank.numerics.interval import check_level
 from jaxrank.numerics.seeds import as_key
+from jaxrank.posteriors.pooled import by_category
 from jaxrank.posteriors.specs import MODELS, Evidence, PosteriorModel, base_name, name_of
 
 MAX_EVENTS = 200_000
@@ -65,7 +66,10 @@ def spec_of(posterior: Any) -> PosteriorModel:
     name = base_name(posterior.model)
     if name not in MODELS:
         raise OptionError(f"this posterior of {posterior.model} is drawn in closed form: it has no likelihood of units")
-    return MODELS[name if posterior.evidence is None else name_of(name, posterior.evidence.design)]
+    if posterior.evidence is None:
+        return MODELS[name]
+    spec = MODELS[name_of(name, posterior.evidence.design)]
+    return by_category(spec) if "category" in posterior.evidence.design else spec
 
 
 def evidence_of(posterior: Any) -> Evidence:
@@ -79,8 +83,8 @@ def log_likelihood(posterior: Any, by: str | None = None) -> np.ndarray:
     """Log probability of every unit of data in every draw, (chains, samples, units); see `Posterior.log_likelihood`."""
     spec, evidence = spec_of(posterior), evidence_of(posterior)
     unit = spec.family.unit
-    if by not in (None, unit, "question"):
-        raise OptionError(f"by={by!r}; {posterior.model} has the units {unit!r} and 'question'")
+    if by is not None and (not isinstance(by, str) or by not in (unit, "question")):
+        raise OptionError(f"by={shown(by)}; {posterior.model} has the units {unit!r} and 'question'")
     reduce = _plain if by != "question" else _by_question(posterior, spec, evidence)
     return _over_draws(posterior, lambda values, design, _: reduce(spec.outcomes(values, design), evidence.outcomes))
 

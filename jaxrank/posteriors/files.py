@@ -12,6 +12,7 @@ import numpy as np
 from jaxrank.data.files import as_path, check_target, damage_named, left_aside, reading_npz, replacing
 from jaxrank.errors import DataError, OptionError
 from jaxrank.posteriors.checks import EXTRA, log_likelihood, replicate, spec_of
+from jaxrank.posteriors.pooled import BY_CATEGORY
 from jaxrank.posteriors.specs import Evidence
 
 PREDICTIVE_DRAWS = 400
@@ -38,6 +39,10 @@ def to_arviz(posterior: Any, checks: bool = True) -> Any:
         coords["question"] = list(map(str, posterior.questions))
     if "b" in posterior.draws:
         dims |= {name: ["question"] for name in BY_QUESTION if name in posterior.draws}
+    categories = getattr(posterior, "categories", ())
+    if categories:
+        coords["category"] = list(categories)
+        dims[BY_CATEGORY] = ["category", "model"]
     if posterior.extras:
         groups["sample_stats"] = dict(posterior.extras)
     if posterior.evidence is not None:
@@ -48,7 +53,10 @@ def to_arviz(posterior: Any, checks: bool = True) -> Any:
         dims["outcomes"] = DIMS[unit]
         if unit == "pair":
             names = posterior.models
-            coords["pair"] = [f"{names[i]} : {names[j]}" for i, j in zip(design["a"], design["b"], strict=True)]
+            pairs = [f"{names[i]} : {names[j]}" for i, j in zip(design["a"], design["b"], strict=True)]
+            if categories:
+                pairs = [f"{pair} ({categories[k]})" for pair, k in zip(pairs, design["category"], strict=True)]
+            coords["pair"] = pairs
             coords["outcome"] = ["won", "lost", "tied"]
         if checks:
             groups["log_likelihood"] = {"outcomes": log_likelihood(posterior)}
@@ -114,10 +122,13 @@ def _fields(parts: dict[str, dict[str, np.ndarray]], text: str) -> dict[str, Any
     meta = json.loads(text)
     observed = parts.get("observed") or {}
     names = [*meta["models"], *meta.get("questions", ()), meta["model"], meta["sampler"]]
+    names += [*meta.get("categories", ()), meta.get("by", "")]
     if not all(isinstance(name, str) for name in names) or not isinstance(meta["seconds"], int | float):
         raise DataError("the names in the file are no text; save the posterior again")
     if parts["draws"]["theta"].ndim != 3 or parts["draws"]["theta"].shape[2] != len(meta["models"]):
         raise DataError(f"the file names {len(meta['models'])} models, and has draws of another number; save it again")
+    if "by" in meta and parts["draws"][BY_CATEGORY].shape[2:] != (len(meta["categories"]), len(meta["models"])):
+        raise DataError("the file has strengths of another number of categories than it names; save it again")
     return {
         "draws": parts["draws"],
         "extras": parts.get("extras", {}),
@@ -125,6 +136,7 @@ def _fields(parts: dict[str, dict[str, np.ndarray]], text: str) -> dict[str, Any
         "models": tuple(meta["models"]),
         "questions": tuple(meta.get("questions", ())),
         **{name: meta[name] for name in ("model", "sampler", "seconds")},
+        **({"categories": tuple(meta["categories"]), "by": meta["by"]} if "by" in meta else {}),
     }
 
 
@@ -161,6 +173,8 @@ def _from_tree(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], str]:
 def _meta(posterior: Any) -> dict[str, Any]:
     names = ("model", "sampler", "seconds")
     listed = {"models": list(posterior.models), "questions": list(map(str, posterior.questions))}
+    categories = getattr(posterior, "categories", ())
+    listed |= {"categories": list(categories), "by": posterior.by} if categories else {}
     return {**listed, **{name: getattr(posterior, name) for name in names}}
 
 

@@ -16,9 +16,12 @@ import numpy as np
 
 from jaxrank.errors import OptionError
 from jaxrank.models.priors import Cauchy, Empirical, Gaussian, Laplace, Prior
+from jaxrank.posteriors.pooled import BY_CATEGORY, departures
 from jaxrank.posteriors.specs import PosteriorModel
 
 OUTCOMES = "outcomes"
+TAU_WIDTH = 1.0
+"""Of the half-normal prior of tau, by how much strengths differ by category: differences of log-odds of e are much."""
 
 
 def build(
@@ -36,6 +39,8 @@ def build(
     extra = spec.sites(design)
     known = {"theta", *extra}
     known |= {"scale"} if hierarchical else set()
+    pooled = spec.strengths == BY_CATEGORY
+    known |= {"tau"} if pooled else set()
     known |= {"b", "b_scale", "level"} if spec.item_depth else set()
     unknown = [name for name in priors if name not in known]
     if unknown:
@@ -44,11 +49,14 @@ def build(
     extra = {name: _named(priors, name, default) for name, default in extra.items()}
     strengths = _strengths(spec.n_models(design), priors, hierarchical, centred[0])
     items = _items(priors, centred[1]) if spec.item_depth else None
+    categories = _categories(priors, spec.n_models(design)) if pooled else None
 
     def model(design: dict[str, Any], outcomes: Any = None) -> None:
         import numpyro
 
         values: dict[str, Any] = {"theta": strengths()}
+        if categories is not None:
+            values[BY_CATEGORY] = categories(values["theta"], design["own"])
         if items is None:
             values |= {name: numpyro.sample(name, prior) for name, prior in extra.items()}
         else:
@@ -129,6 +137,13 @@ def _items(priors: Mapping[str, Any], centred: bool) -> Callable[[int], Any]:
         return numpyro.deterministic("b", middle + scale * spread)
 
     return declare
+
+
+def _categories(priors: Mapping[str, Any], n_models: int) -> Callable[[Any, Any], Any]:
+    """Declares how far strengths of a category lie from those of all, tau, and the strengths by category."""
+    import numpyro.distributions as dist
+
+    return departures(n_models, _named(priors, "tau", dist.HalfNormal(TAU_WIDTH)))
 
 
 def zero_sum_variance(prior: Any) -> Any:

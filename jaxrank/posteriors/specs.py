@@ -80,7 +80,8 @@ class PosteriorModel:
     **likelihood**: argument -> `Likelihood` for models of strengths alone, None for item response models.
     **sites**: further sites with their default priors, by name, made lazily (they are NumPyro distributions).
     **pack**: site values -> parameters behind the strengths; **unpack** turns such parameters into site values.
-    **item_depth**: 1, 2 or 3 parameters of a question; 0: no questions.
+    **item_depth**: 1, 2 or 3 parameters of a question; 0: no questions.  **strengths**: the site that outcomes depend
+    on, "theta" or strengths by category.
     """
 
     name: str
@@ -92,6 +93,7 @@ class PosteriorModel:
     pack: Callable[[dict[str, Any]], list[Any]] = field(default=lambda _: [])
     unpack: Callable[[Any], dict[str, Any]] = field(default=lambda _: {})
     item_depth: int = 0
+    strengths: str = "theta"
 
     def likelihood_of(self, argument: Any) -> Likelihood:
         """The likelihood of one strength per model; item models have none of that form."""
@@ -103,7 +105,7 @@ class PosteriorModel:
         """The distribution of the outcomes, given a value of ``theta`` and of every further site."""
         if self.item_depth:
             return self.family.outcomes(None, values, design)
-        params = jnp.concatenate([values["theta"], *(jnp.atleast_1d(v) for v in self.pack(values))])
+        params = jnp.concatenate([jnp.ravel(values[self.strengths]), *(jnp.atleast_1d(v) for v in self.pack(values))])
         return self.family.outcomes(self.likelihood and self.likelihood(design), {"params": params}, design)
 
     def n_models(self, design: Any) -> int:

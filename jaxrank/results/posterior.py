@@ -113,8 +113,7 @@ class Posterior(RankedModels):
 
     def interval(self, level: float = 0.95) -> Interval:
         """Equal-tailed interval of each strength, (models,)."""
-        tail = (1 - check_level(level)) / 2
-        return self._interval(np.quantile(self.theta, (tail, 1 - tail), axis=0), level)
+        return self._interval(equal_tails(self.theta, level), level)
 
     def difference_intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Interval:
         """Intervals (models, models) of the differences of strengths i - j, each for itself, or with ``simultaneous``
@@ -265,15 +264,29 @@ class Posterior(RankedModels):
             return path
         return storage.save_table(self.to_frame(), path, self._record(), others=DRAW_FILES)
 
+    def _modelled(self) -> str:
+        """The model in words, for titles."""
+        return self.model
+
     def __repr__(self) -> str:
         chains, samples = self.draws["theta"].shape[:2]
-        head = f"Posterior({self.model}, {len(self.models)} models, {chains} chains x {samples} draws, {self.sampler})"
+        size = f"{len(self.models)} models, {chains} chains x {samples} draws"
+        head = f"{type(self).__name__}({self._modelled()}, {size}, {self.sampler})"
         return "\n  ".join([head, *(f"{status}: {text}" for status, text in self.statuses.items())])
 
 
 def load_posterior(path: Any) -> Posterior:
     """A posterior written by `Posterior.save`."""
-    return Posterior(**files.load_parts(path))
+    from jaxrank.results.posterior_by_category import PosteriorByCategory
+
+    found = files.load_parts(path)
+    return (PosteriorByCategory if "categories" in found else Posterior)(**found)
+
+
+def equal_tails(draws: np.ndarray, level: float) -> np.ndarray:
+    """The ends (2, ...) of the equal-tailed interval of draws (N, ...)."""
+    tail = (1 - check_level(level)) / 2
+    return np.quantile(draws, (tail, 1 - tail), axis=0)
 
 
 def _largest(values: np.ndarray) -> float:

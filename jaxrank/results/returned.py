@@ -115,7 +115,8 @@ class Returned(abc.ABC):
 
         `Result`: "leaderboard", "tiers", "superiority" (with standard errors), "wins", "responses", "pass", "items",
         "profiles", "critical_difference", "wright", "hodge". `Replicates`, `Summary`: "ranks", "leaderboard", "tiers",
-        "superiority". `Posterior`: the same, and "trace", "chain_ranks", "ess". `Convergence`: "tau", "convergence",
+        "superiority". `Posterior`: the same, and "trace", "chain_ranks", "ess". `PosteriorByCategory`: these after
+        "categories". `Convergence`: "tau", "convergence",
         "bump". `FitTable`, `Agreement`: "agreement". `Comparison`: "questions", "forest". `ComparisonTable`: "forest".
         `CostFrontier`: "frontier". `OptionError` names the kinds where there is none of this name.
         """

@@ -32,7 +32,7 @@ def by(
     which is not a test that their order is.
     """
     battles = comparisons_of(as_data(data), "jaxrank.by")
-    names, code = _labels(battles, column)
+    names, code = labels_of(battles, column)
     method = default_method(battles) if method is None else method
     whole = fit(battles, method, dtype=dtype, **options)
     results, left_out = {}, {}
@@ -74,12 +74,13 @@ def _log_likelihood(result: Result) -> float:
         return float(log_likelihood(ranker, result.stat, result.fit))
 
 
-def _labels(battles: Comparisons, column: str) -> tuple[list[str], np.ndarray]:
+def labels_of(battles: Comparisons, column: str, argument: str = "column") -> tuple[list[str], np.ndarray]:
     """The categories of a column, in the order met, and which each battle is of; -1 where it has none."""
     if not isinstance(column, str) or column not in battles.columns:
         have = name_list(list(battles.columns), range(len(battles.columns))) or "none"
-        raise OptionError(f"column={shown(column)}: the battles have no such column; there are {have}. Choose one")
+        raise OptionError(f"{argument}={shown(column)}: the battles have no such column; there are {have}. Choose one")
     import pandas as pd
 
     code, names = pd.factorize(battles.columns[column])
-    return [f"{n:g}" if isinstance(n, float) else str(n) for n in names], np.asarray(code)
+    whole = lambda n: isinstance(n, float) and n.is_integer()
+    return [str(int(n)) if whole(n) else str(n) for n in names], np.asarray(code)

@@ -17,7 +17,7 @@ from jax.flatten_util import ravel_pytree
 
 from jaxrank.data.accepted import DataLike, Dtype, Pairing, Seed, as_data
 from jaxrank.data.kind import Data
-from jaxrank.data.statistics import Counts, Pairs
+from jaxrank.data.statistics import Pairs
 from jaxrank.errors import JaxrankWarning, OptionError, UnknownMethodError, UnsupportedDataError
 from jaxrank.models.likelihood import covariance, maximise
 from jaxrank.models.options import check_choice, check_count, check_flag, check_number
@@ -25,14 +25,18 @@ from jaxrank.models.priors import Gaussian, Prior
 from jaxrank.numerics.precision import HIGHEST, precision
 from jaxrank.numerics.sampling import Sampler, Start, devices_for, gaussian, nuts_chain, unconstrained, variational
 from jaxrank.numerics.solve.newton import Newton
+from jaxrank.posteriors.conjugate import conjugate
 from jaxrank.posteriors.models import build, informative, likelihood_argument, zero_sum_variance
+from jaxrank.posteriors.pooled import by_category, observe
 from jaxrank.posteriors.specs import IDENTIFIERS, MODELS, PREFIX, Evidence, PosteriorModel, base_name, name_for
 from jaxrank.resampling.configuration import check_running
 from jaxrank.resampling.progress import is_shown, progress_bar
 from jaxrank.resampling.sharing import Share
 from jaxrank.resampling.units import in_units, settings
 from jaxrank.results.posterior import Posterior
+from jaxrank.results.posterior_by_category import PosteriorByCategory
 from jaxrank.studies.fit import as_key, fit
+from jaxrank.studies.pooling import Parts, parts_by
 from jaxrank.studies.preparation import PAIRINGS
 
 if TYPE_CHECKING:
@@ -51,6 +55,7 @@ _MAXIMUM = {
 }
 """The maximum of the posterior of models of pairs, as an identifier of the catalogue."""
 TARGET_ACCEPT = (0.8, 0.9, 0.9, 0.95)  # by the number of parameters of a question
+BY_TARGET_ACCEPT = 0.9  # tau may be next to 0
 SAMPLERS = ("nuts", "laplace", "svi")
 _DRAW, _EXTRA = ">", "+"  # before the names of a chain's arrays
 
@@ -73,6 +78,7 @@ def posterior(
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     shard: str | Share | None = None,
+    by: str | None = None,
 ) -> Posterior:
     """Draw from the posterior of a model: not one order, but the probability of every rank.
 
@@ -90,13 +96,16 @@ def posterior(
     NumPyro distributions: "scale" (HalfNormal(2), hierarchical), "tie_rate" (Beta(1, 1)), "log_nu" (Normal(0, 1.5)),
     "log_kappa" (HalfNormal(1.5)), "log_delta" (Normal(0, 2)), "b" (Normal(0, 1), times "b_scale", HalfNormal(2), plus
     "level", Normal(0, 3)), "a" (LogNormal(0, 0.5)), "c_share" (Beta(2, 6), the guessing probability as a share of 1/2).
+    **by**: a column of battles, "category" or "language", say, for models of pairs: each category has strengths of its
+    own, normal around those of all with a standard deviation "tau" (HalfNormal(1)) that is learnt, so that small
+    categories are pulled to the others [dekoninck2025]; a `PosteriorByCategory`.
     **sampler**: "nuts" (chains spread over the devices, started around the mode and scaled by the curvature there where
     both are cheap), "laplace" (normal around the maximum, models of strengths with a normal prior; tie parameters then
     have a flat prior) or "svi" (low-rank normal guide, ``n_steps`` of Adam). The last two give n_chains x n_samples
     independent draws.
     **seed**: integer or JAX key; the same seed gives the same draws on any number of devices.
-    **target_accept**: of NUTS, between 0 and 1; 0.8 by default, 0.9 for rasch and rasch_2pl and 0.95 for rasch_3pl,
-    whose posteriors have narrower corners.
+    **target_accept**: of NUTS, between 0 and 1; 0.8 by default, 0.9 for rasch, rasch_2pl and with ``by``, 0.95 for
+    rasch_3pl, whose posteriors have narrower corners.
     **progress**: a progress bar; by default on a terminal only, where sampling takes more than two seconds.
 
     **checkpoint**, **shard**: a folder that keeps finished chains, and which of them this process draws, as in
@@ -117,9 +126,11 @@ def posterior(
     check_flag("dense_mass", dense_mass)
     check_flag("progress", progress, optional=True)
     if target_accept is None:
-        target_accept = TARGET_ACCEPT[MODELS[kind].item_depth if kind in MODELS else 0]
+        depth = MODELS[kind].item_depth if kind in MODELS else 0
+        target_accept = TARGET_ACCEPT[depth] if by is None else BY_TARGET_ACCEPT
     check_number("target_accept", target_accept, above=0, below=1)
     check_running(checkpoint, None, shard)
+    parts = None if by is None else parts_by(data, by, kind)
     if checkpoint is not None and (sampler != "nuts" or kind in CONJUGATE):
         own = f"sampler={sampler!r} draws" if kind not in CONJUGATE else f"{kind} is drawn"
         raise OptionError(f"checkpoint and shard are for the chains of sampler='nuts'; {own} at once, leave them out")
@@ -129,9 +140,9 @@ def posterior(
         if kind in CONJUGATE:
             if priors is not None or hierarchical:
                 raise OptionError(f"{kind} has a uniform prior and no others; leave priors and the prefix out")
-            draws, extras, used, evidence = _conjugate(data, key, n_chains, n_samples), {}, "exact", None
+            draws, extras, used, evidence = conjugate(data, key, n_chains, n_samples), {}, "exact", None
         else:
-            job = _prepare(data, kind, priors, hierarchical, pairing)
+            job = _prepare(data, kind, priors, hierarchical, pairing, parts)
             evidence, used = job.evidence, sampler
             if sampler == "laplace":
                 draws, extras = _laplace(job, key, n_chains, n_samples), {}
@@ -146,18 +157,14 @@ def posterior(
                 found = in_units(n_chains, run, settings(labels, *leaves), checkpoint, shard)
                 draws, extras = ({k[1:]: v for k, v in found.items() if k[0] == mark} for mark in (_DRAW, _EXTRA))
         draws, extras = ({k: np.asarray(v) for k, v in d.items()} for d in (draws, extras))
-    result = Posterior(
-        draws,
-        data.models,
-        model,
-        used,
-        extras,
-        time.perf_counter() - begin,
-        evidence and jax.tree.map(np.asarray, evidence),
-        tuple(data.questions),
-        data,
-        design_caution(data, kind, pairing),
-    )
+    seconds, evidence = time.perf_counter() - begin, evidence and jax.tree.map(np.asarray, evidence)
+    known = (tuple(data.questions), data)
+    if parts is None or by is None:
+        cautions = design_caution(data, kind, pairing)
+        result = Posterior(draws, data.models, model, used, extras, seconds, evidence, *known, cautions)
+    else:
+        own = (parts.cautions, parts.names, by)
+        result = PosteriorByCategory(draws, data.models, model, used, extras, seconds, evidence, *known, *own)
     if used == "nuts":
         for problem in result.chain_problems:
             warnings.warn(f"{model}: {problem}", JaxrankWarning, stacklevel=2)
@@ -237,19 +244,24 @@ class _Job(NamedTuple):
     model: Callable[..., None]
 
 
-def _prepare(data: Data, kind: str, priors: Priors | None, hierarchical: bool, pairing: str) -> _Job:
-    spec = MODELS[kind]
+def _prepare(
+    data: Data, kind: str, priors: Priors | None, hierarchical: bool, pairing: str, parts: Parts | None = None
+) -> _Job:
+    spec = MODELS[kind] if parts is None else by_category(MODELS[kind])
     priors = {} if priors is None else dict(priors) if isinstance(priors, Mapping) else {"theta": priors}
     if spec.item_depth and data.n_categories > 2:
         raise UnsupportedDataError(f"{kind} needs outcomes 0 and 1; R has {data.n_categories} categories")
-    argument = spec.read(spec.statistic.of(data, pairing=pairing))
-    evidence = spec.family.observe(argument)
+    if parts is None:
+        argument = spec.read(spec.statistic.of(data, pairing=pairing))
+        evidence = spec.family.observe(argument)
+    else:
+        argument, evidence = observe(spec, parts.pairs())
     if evidence.outcomes.size == 0:
         raise UnsupportedDataError(f"{kind}: the data hold no outcome that says anything about the models")
     centred = informative(spec, argument)
     if set(priors) <= {"theta"} and isinstance(priors.get("theta", 1.0), int | float):
         shapes = tuple((name, jax.ShapeDtypeStruct(x.shape, x.dtype)) for name, x in evidence.design.items())
-        model = _standard_model(kind, tuple(priors.items()), hierarchical, centred, shapes)
+        model = _standard_model(kind, tuple(priors.items()), hierarchical, centred, shapes, parts is not None)
     else:
         model = build(spec, evidence.design, priors, hierarchical, centred)
     return _Job(spec, argument, jax.device_put(evidence), priors, hierarchical, model)
@@ -257,10 +269,11 @@ def _prepare(data: Data, kind: str, priors: Priors | None, hierarchical: bool, p
 
 @functools.lru_cache(maxsize=32)
 def _standard_model(
-    kind: str, priors: tuple[Any, ...], hierarchical: bool, centred: tuple[Any, ...], shapes: tuple[Any, ...]
+    kind: str, priors: tuple[Any, ...], hierarchical: bool, centred: Any, shapes: tuple[Any, ...], pooled: bool
 ) -> Callable[..., None]:
     """One function for all data of a shape, so that compiled samplers are found again."""
-    return build(MODELS[kind], dict(shapes), dict(priors), hierarchical, centred)
+    spec = by_category(MODELS[kind]) if pooled else MODELS[kind]
+    return build(spec, dict(shapes), dict(priors), hierarchical, centred)
 
 
 @functools.lru_cache(maxsize=16)
@@ -286,7 +299,7 @@ def _check_numbers(**numbers: Any) -> None:
 
 def _normal_variance(job: _Job) -> float | None:
     """The variance of the strengths where the mode and the curvature of the posterior are known in closed form."""
-    if job.hierarchical or job.spec.likelihood is None:
+    if job.hierarchical or job.spec.likelihood is None or job.spec.strengths != "theta":
         return None
     return zero_sum_variance(job.priors.get("theta", 1.0))
 
@@ -351,7 +364,8 @@ def _laplace(job: _Job, key: Any, n_chains: int, n_samples: int) -> dict[str, An
     variance = _normal_variance(job)
     if variance is None or set(job.priors) - {"theta"}:
         raise OptionError(
-            "sampler='laplace' is for models of strengths with a zero-mean normal prior on theta alone; use 'nuts'"
+            "sampler='laplace' is for models of strengths with a zero-mean normal prior on theta alone, without by; "
+            "use 'nuts'"
         )
     mode, spread = _mode(job, variance)
     draws = gaussian(key, mode, spread, n_chains * n_samples).reshape(n_chains, n_samples, -1)
@@ -363,20 +377,3 @@ def _laplace(job: _Job, key: Any, n_chains: int, n_samples: int) -> dict[str, An
 def _svi(job: _Job, key: Any, n_chains: int, n_samples: int, n_steps: int) -> dict[str, Any]:
     draws, _ = jax.jit(variational(job.model, n_steps, n_chains * n_samples))(key, *job.evidence)
     return {k: v.reshape(n_chains, n_samples, *v.shape[1:]) for k, v in draws.items() if not k.startswith("_")}
-
-
-def _conjugate(data: Any, key: Any, n_chains: int, n_samples: int) -> dict[str, Any]:
-    """Independent draws of each model's mean value under a uniform Dirichlet prior in every cell [hariri2026dont]."""
-    stat = Counts.of(data)
-    counts = stat.categories + 1
-    height = stat.levels - stat.levels[0]
-    weight = jnp.ones_like(stat.questions)
-
-    def draw(key: Any) -> Any:
-        gamma = jax.random.gamma(key, counts)
-        share = jnp.sum(gamma * height[None, None, :], axis=-1) / jnp.sum(gamma, axis=-1)
-        return stat.levels[0] + jnp.sum(weight[None, :] * share, axis=1) / jnp.sum(weight)
-
-    keys = jax.random.split(key, n_chains * n_samples)
-    theta = jax.jit(lambda keys: jax.lax.map(draw, keys, batch_size=64))(keys)
-    return {"theta": theta.reshape(n_chains, n_samples, -1)}

@@ -192,6 +192,19 @@ def test_malformed_hosts_are_explained(text: str, results: Path, capsys: pytest.
     assert "--hosts" in capsys.readouterr().err
 
 
+def test_a_posterior_by_category_says_tau(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    won = lambda i: (i + (i % 5 > 2)) % 3
+    lines = [f"m{i % 3},m{(i + 1) % 3},m{won(i)},{'en' if i % 4 else 'fr'}" for i in range(60)]
+    (tmp_path / "votes.csv").write_text("\n".join(["model_a,model_b,winner,category", *lines]))
+    asked = ("posterior", tmp_path / "votes.csv", "-m", "bradley_terry_davidson", "--warmup", 20, "--samples", 20)
+    out, plot = tmp_path / "table.csv", tmp_path / "categories.svg"
+    assert call(*asked, "--chains", 1, "--by", "category", "-o", out, "--plot", plot) == 0
+    assert "tau, of strengths of a category" in capsys.readouterr().err and plot.stat().st_size > 1000
+    assert {"en", "fr"} < set(rows(out)[0])
+    assert call(*asked, "--by", "tongue") == 2
+    assert "by='tongue'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
 @pytest.mark.parametrize("command", ["bootstrap", "converge", "posterior"])
 def test_a_grace_is_a_time(

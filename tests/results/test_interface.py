@@ -33,11 +33,15 @@ VOTES = jr.Comparisons(
     [1, 1, 0, 0, 1, 1, 1, 0, 0] * 2,
     columns={"length": np.tile([0.5, -1, 0.2, 0.1, -0.3, 0.9], 3), "category": ["p", "q"] * 9, "time": [0.0, 1, 2] * 6},
 )
+ONE_SIDED = jr.Comparisons(
+    *(["x", "y", "x"] * 8, ["y", "z", "z"] * 8, [1] * 23 + [0]), columns={"category": ["p", "q"] * 12}
+)
 MAKE: dict[str, Any] = {
     "Result": lambda: jr.fit(DATA, "bayes"),
     "Replicates": lambda: jr.bootstrap(DATA, "avg", n_replicates=60),
     "Summary": lambda: jr.bootstrap(DATA, "avg", n_replicates=60, keep="summary", scheme="questions"),
     "Posterior": lambda: jr.posterior(DATA, "bayes", n_samples=50),
+    "PosteriorByCategory": lambda: jr.posterior(ONE_SIDED, by="category", n_chains=1, n_warmup=60, n_samples=40),
     "FitTable": lambda: jr.fit_all(DATA, ["bayes", "avg", "borda"]),
     "Agreement": lambda: jr.agreement(DATA, ["bayes", "avg", "borda"]),
     "Convergence": lambda: jr.convergence(DATA, ["avg", "bayes"], n_replicates=40),
@@ -53,7 +57,7 @@ MAKE: dict[str, Any] = {
     "Categories": lambda: jr.by(VOTES, "category", "bradley_terry_map"),
     "RatingsOverTime": lambda: jr.ratings_over_time(VOTES, drift=0.1),
 }
-RANKINGS = ("Result", "Replicates", "Summary", "Posterior")
+RANKINGS = ("Result", "Replicates", "Summary", "Posterior", "PosteriorByCategory")
 WITHOUT_PLOTS = ("Pools", "Diagnosis", "Tiers", "Factors", "Ratings")
 
 

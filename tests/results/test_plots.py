@@ -16,6 +16,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 import jaxrank as jr  # noqa: E402
+from jaxrank.posteriors.specs import Evidence  # noqa: E402
 from jaxrank.results import drawing  # noqa: E402
 from jaxrank.results.plots.canvas import spread  # noqa: E402
 from jaxrank.results.plots.hodge_parts import cyclic_triads  # noqa: E402
@@ -76,6 +77,19 @@ VOTES = jr.Comparisons(
 )
 
 
+def drawn_by_category(rng: np.random.Generator) -> jr.PosteriorByCategory:
+    """Draws of four models in ten categories, as if from a chain; the first name has a dollar sign."""
+    theta = rng.normal(size=(2, 100, 4)) + np.array([3.0, 2, 1, 0])
+    tau = np.exp(rng.normal(size=(2, 100)) / 4 - 1)
+    apart = tau[..., None, None] * rng.normal(size=(2, 100, 10, 4))
+    draws = {"theta": theta, "tau": tau, "theta_by_category": theta[:, :, None] + apart}
+    design = {"a": np.zeros(10, int), "b": np.ones(10, int), "total": np.arange(10.0), "category": np.arange(10)}
+    names = ("$a$", *(f"c{k}" for k in range(9)))
+    evidence = Evidence(design, np.zeros((10, 3)))
+    size = {"evidence": evidence, "categories": names}
+    return jr.PosteriorByCategory(draws, tuple(NAMES), "bradley_terry", "nuts", by="category", **size)
+
+
 @pytest.fixture(scope="module")
 def sources(data: jr.Responses) -> dict[str, Any]:
     rng = np.random.default_rng(2)
@@ -86,6 +100,7 @@ def sources(data: jr.Responses) -> dict[str, Any]:
         "Replicates": jr.bootstrap(data, "avg", n_replicates=60),
         "Convergence": jr.convergence(data, ["bayes", "avg"], n_replicates=60),
         "Posterior": jr.Posterior({"theta": theta}, tuple(NAMES), "bradley_terry", "nuts"),
+        "PosteriorByCategory": drawn_by_category(rng),
         "FitTable": jr.fit_all(data, ["bayes", "avg", "borda"]),
         "Scaling": scaled(),
         "AnswerCurves": voted(),
@@ -105,7 +120,7 @@ def sources(data: jr.Responses) -> dict[str, Any]:
 CASES = [
     (of, kind)
     for of in (
-        *("Result", "Replicates", "Convergence", "Posterior", "FitTable"),
+        *("Result", "Replicates", "Convergence", "Posterior", "PosteriorByCategory", "FitTable"),
         *("Comparison", "ComparisonTable", "CostFrontier"),
         *("Coefficients", "RatingsOverTime", "Categories"),
     )
@@ -278,6 +293,7 @@ ARGUMENTS = {
     "coefficients": ("Coefficients", ("source",)),
     "ratings_over_time": ("RatingsOverTime", ("source", "level", "coloured")),
     "ranks_by_category": ("Categories", ("source", "coloured")),
+    "strengths_by_category": ("PosteriorByCategory", ("source", "level", "top")),
     "judge_scores": ("Judges", ("source", "candidates", "level")),
     "judge_triangle": ("Judges", ("source", "candidates", "judges")),
     "judge_ranks": ("Sensitivity", ("source", "candidates", "level")),

@@ -53,6 +53,7 @@ CALLS = {
         _post,
         ("model", "n_chains", "n_warmup", "n_samples", "sampler", "target_accept", "n_steps", "progress", *COMMON),
     ),
+    "posterior by": (lambda **k: jr.posterior(VOTES, n_chains=1, n_warmup=8, n_samples=8, **k), ("by",)),
     "interval": (lambda **k: _fitted().interval(**k), ("level",)),
     "summary": (lambda **k: _fitted().summary(**k), ("level", "format")),
     "tiers": (lambda **k: jr.tiers(_fitted(), **k), ("level",)),

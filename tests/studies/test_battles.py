@@ -48,6 +48,12 @@ def test_a_category_without_an_answer_is_left_out_by_name():
     assert shown.names == ("en", "fr") and shown.to_frame()["fr"].isna().sum() == 1
 
 
+def test_categories_that_are_numbers_keep_all_their_digits():
+    weeks = [1_000_001.0, 1_000_002.0, 0.5]
+    battles = jr.Comparisons(["x", "y"] * 3, ["y", "x"] * 3, [1] * 6, columns={"week": np.repeat(weeks, 2)})
+    assert jr.by(battles, "week", "bradley_terry").names == ("1000001", "1000002", "0.5")
+
+
 DYNAMIC = example("bradley_terry_dynamic")
 
 

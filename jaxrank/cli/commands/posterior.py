@@ -47,6 +47,10 @@ def posterior(
     prior_variance: Annotated[
         float | None, typer.Option(help="Prior variance of a strength, 1 where there is one.", show_default=False)
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COLUMN", help="Strengths in each category of a column, partially pooled."),
+    ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
     output: Output = None,
@@ -65,13 +69,14 @@ def posterior(
     from jaxrank.errors import JaxrankWarning
     from jaxrank.posteriors.files import check_format
     from jaxrank.results.posterior import Posterior
+    from jaxrank.results.posterior_by_category import PosteriorByCategory
     from jaxrank.studies.posterior import default_model, posterior
 
     check_output("--output", output)
     check_output("--save", save, (".nc", ".zarr", ".npz"))
     if save is not None:
         check_format(save)
-    plots = check_plots(plot, Posterior)
+    plots = check_plots(plot, Posterior if by is None else PosteriorByCategory)
     name = method or default_model(data)
     share = share_of(shard, steal, claim_timeout, checkpoint)
     with shared(checkpoint, share, grace), warnings.catch_warnings():
@@ -87,6 +92,7 @@ def posterior(
             sampler=cast(Any, sampler),
             checkpoint=checkpoint,
             shard=share,
+            by=by,
         )
         frame = found.to_frame(level=level)
     say_headline(found, level)
@@ -97,6 +103,8 @@ def posterior(
     if sys.stdout.isatty() and set(frame["status"]) == {"ok"}:  # of no model has a person to hear
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != "status"})
     table.show()
+    if isinstance(found, PosteriorByCategory):
+        say(found.spread(level))
     draw_plots(found, plots, level=level)
     if save is not None:
         found.save(save)

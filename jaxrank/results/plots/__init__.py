@@ -45,12 +45,14 @@ from jaxrank.results.plots.responses import response_matrix
 from jaxrank.results.plots.rules_by_n import answer_curves
 from jaxrank.results.plots.scaling_levels import scaling_curves, scaling_parts
 from jaxrank.results.plots.strengths_by_period import ratings_over_time
+from jaxrank.results.plots.strengths_of_categories import strengths_by_category
 from jaxrank.results.plots.superiority_matrix import superiority
 from jaxrank.results.plots.tau_by_n import tau_curve
 from jaxrank.results.plots.tier_lines import tiers
 from jaxrank.results.plots.wins import win_matrix
 from jaxrank.results.plots.wright import wright_map
 from jaxrank.results.posterior import Posterior
+from jaxrank.results.posterior_by_category import PosteriorByCategory
 from jaxrank.results.study import Study
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "response_matrix",
     "scaling_curves",
     "scaling_parts",
+    "strengths_by_category",
     "superiority",
     "tau_curve",
     "tiers",
@@ -112,9 +115,11 @@ register(FitTable, {"agreement": agreement})
 register(Agreement, {"agreement": agreement})
 register(Study, {"ranks": rank_distribution, **_RANKING})
 register(Convergence, {"tau": tau_curve, "convergence": convergence, "bump": bump})
+_CHAINS: dict[str, Drawer] = {"trace": trace, "chain_ranks": chain_ranks, "ess": effective_size}
+register(Posterior, {**_RANKING, "ranks": rank_distribution, **_CHAINS})
 register(
-    Posterior,
-    {**_RANKING, "ranks": rank_distribution, "trace": trace, "chain_ranks": chain_ranks, "ess": effective_size},
+    PosteriorByCategory,
+    {"categories": strengths_by_category, **_RANKING, "ranks": rank_distribution, **_CHAINS},
 )
 register(Comparison, {"questions": paired_dots, "forest": forest})
 register(ComparisonTable, {"forest": forest})
