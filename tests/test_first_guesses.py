@@ -34,6 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         tmp_path / "own.csv", index=False
     )
     VOTES.to_csv(tmp_path / "votes.csv", index=False)
+    (tmp_path / "sheet.xlsx").write_bytes(b"PK\x03\x04")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -93,6 +94,21 @@ COMMANDS: dict[str, str] = {
     "diff results.csv --old ada --new bbo": "'bob'",
     "evaluate results.csv -m pass_at_k": "--set k=",
     "list bt": "",
+    "diff results.csv ada bob": "--old ada --new bob",
+    "diff results.csv --a ada --b bob": "--old MODEL",
+    "compare results.csv --models ada,bob": "--old MODEL --new MODEL",
+    "fit results.csv --n-replicates 100": "--replicates N is an option of answers, arise, bootstrap",
+    "fit results.csv --replicates 100": "an option of answers, arise, bootstrap",
+    "fit results.csv --ties half": "--set ties=half",
+    "evaluate results.csv -m accuracy": "",
+    "evaluate results.csv -m pass@2": "did you mean 'pass_at_k' with --set k=2?",
+    "fit results.csv -o out.png": "--plot FILE draws",
+    "fit results.csv -o out.html": "`jaxrank report FILE -o PAGE`",
+    "leaderboard results.csv": "these data are repeated trials; use `jaxrank fit` for these",
+    "tiers results.csv": "--plot tiers=tiers.svg",
+    "pass@k results.csv": "jaxrank evaluate FILE -m pass_at_k --set k=4",
+    "--list": "did you mean `jaxrank list`",
+    "fit sheet.xlsx": "sheet.xlsx is a spreadsheet; save the sheet as csv",
     "list iterative": "families are",
     "help": "",
     "help fit": "",

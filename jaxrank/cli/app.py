@@ -41,12 +41,23 @@ ALIASES = {
     "pdf": "report FILE --pdf report.pdf",
     "info": "list METHOD",
     "datasets": "fit misguided_attention",
+    "tiers": "fit FILE --plot tiers=tiers.svg",
+    **dict.fromkeys(("summary", "ranking", "ranks"), "fit FILE"),
+    **dict.fromkeys(("pass@k", "pass_at_k", "pass"), "evaluate FILE -m pass_at_k --set k=4"),
+    **dict.fromkeys(("html", "page"), "report FILE -o report.html"),
+    **dict.fromkeys(("gate", "ci"), "diff FILE --old OLD --new NEW --fail-if worse"),
     **{m: f"fit FILE -m {m}" for m in ("elo", "glicko", "trueskill", "borda", "bayes", "rasch", "bt", "bradley_terry")},
 }
 """Words that people try as commands, and the commands that they mean."""
 
 OPTIONS = {
-    **dict.fromkeys(("--model", "--models", "--llm"), "--model-column NAME, or --method for the method"),
+    **dict.fromkeys(
+        ("--model", "--models"), ("--old MODEL --new MODEL", "--model-column NAME, --method for the method")
+    ),
+    "--llm": "--model-column NAME, or --method for the method",
+    **dict.fromkeys(("--a", "--baseline", "--before", "--reference-model"), "--old MODEL"),
+    **dict.fromkeys(("--b", "--candidate", "--after"), "--new MODEL"),
+    "--ties": "--set ties=half, for methods that have it",
     **dict.fromkeys(("--question", "--task", "--problem"), "--question-column NAME"),
     **dict.fromkeys(("--k", "-k", "--tau", "--prior"), "--set NAME=VALUE, such as --set k=4"),
     **dict.fromkeys(("--n", "-n", "--samples", "--n-replicates", "--iterations"), "--replicates N"),
@@ -57,7 +68,7 @@ OPTIONS = {
     **dict.fromkeys(("--top", "--head", "--limit"), "`| head`: tables are sorted, best model first"),
     "--random-state": "--seed N",
 }
-"""Options that people try, and what does the same."""
+"""Options that people try, and what does the same; several: the first that the command has."""
 
 HELP = """Rank models from repeated trials or battles, with honest uncertainty.
 
@@ -110,12 +121,26 @@ class Commands(Group):
 def _meant(error: Any) -> str:
     """The message on an option that is not there where `OPTIONS` knows what was meant, and the command has that."""
     typed = getattr(error, "option_name", "")
-    if type(error).__name__ != "NoSuchOption" or typed not in OPTIONS or error.ctx is None:
+    if type(error).__name__ != "NoSuchOption" or error.ctx is None:
         return ""
-    meant = OPTIONS[typed]
-    there = {flag for parameter in error.ctx.command.params for flag in parameter.opts}
-    wanted = [word for word in meant.replace(",", " ").split() if word.startswith("-")]
-    return f"No such option: {typed}; did you mean {meant}" if {*wanted} <= there else ""
+    if error.ctx.parent is None:  # jaxrank --list
+        known = error.ctx.command.list_commands(error.ctx)
+        return f"No such option: {typed}; did you mean `jaxrank {typed[2:]}`" if typed[2:] in known else ""
+    found = OPTIONS.get(typed, typed)
+    every = (found,) if isinstance(found, str) else found
+    wanted = lambda meant: {word for word in meant.replace(",", " ").split() if word.startswith("-")}
+    for meant in every:
+        if wanted(meant) <= _flags(error.ctx.command):
+            return f"No such option: {typed}; did you mean {meant}"
+    group = error.ctx.parent.command
+    having = [name for name, command in group.commands.items() if wanted(every[0]) <= _flags(command)]
+    if not wanted(every[0]) or not having:
+        return ""
+    return f"No such option: {typed}; {every[0]} is an option of {', '.join(having)}"
+
+
+def _flags(command: Any) -> set[str]:
+    return {flag for parameter in command.params for flag in parameter.opts}
 
 
 def make_app() -> typer.Typer:

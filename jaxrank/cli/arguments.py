@@ -104,7 +104,17 @@ def check_output(option: str, path: Path | None, suffixes: Sequence[str] = TABLE
     if path is not None:
         from jaxrank.data.files import check_target
 
-        check_target(path, suffixes, f"files of {option}")
+        try:
+            check_target(path, suffixes, f"files of {option}")
+        except OptionError as error:
+            raise OptionError(f"{error}{_OTHER_FILES.get(path.suffix, '')}") from None
+
+
+_OTHER_FILES = {
+    **dict.fromkeys((".svg", ".png"), "; --plot FILE draws"),
+    **dict.fromkeys((".html", ".md", ".pdf"), "; `jaxrank report FILE -o PAGE` writes pages"),
+}
+"""What writes files of other endings than those of tables."""
 
 
 def save_option(what: str, suffixes: Sequence[str]) -> Any:
@@ -177,7 +187,14 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
 
 def with_runs(command: Callable[..., None]) -> Callable[..., None]:
     """As `with_data`, with each of the files read for itself: the command receives a list of results."""
-    return _reading(command, lambda files, **options: [read_data([file], **options) for file in files])
+    return _reading(command, _each)
+
+
+def _each(files: list[str], **options: Any) -> list[Any]:
+    old, new = files[1:] if len(files) == 3 else ("", "")
+    if old and not (os.path.exists(old) or os.path.exists(new)):
+        raise DataError(f"no files {old!r} and {new!r}; models of one file are named by --old {old} --new {new}")
+    return [read_data([file], **options) for file in files]
 
 
 def with_data_or_runs(command: Callable[..., None]) -> Callable[..., None]:

@@ -18,6 +18,8 @@ from jaxrank.errors import JaxrankError
 _COLUMNS = "model|question|trial|score|answer|weight|group|a|b|winner|a_score|b_score|count|voter|category|time"
 _READ = "array|scorer|metric|filter|rescore|questions|n"
 IN_FLAGS: tuple[tuple[str, Any], ...] = (
+    (r" \(jaxrank\.(Responses|Comparisons|Rankings)\)", ""),
+    (r"\bjaxrank\.fit\b(?!\()", "`jaxrank fit`"),
     (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
     (r" with k=(\d+)\?", r" with --set k=\1?"),
     (

@@ -57,7 +57,8 @@ class Row(dict[str, Any]):
             raise AttributeError(f"the row has no {name!r}; it has {', '.join(self)}") from None
 
     def __repr__(self) -> str:
-        return f"Row({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+        said = lambda value: f"{value:.4g}" if isinstance(value, float) else repr(value)
+        return f"Row({', '.join(f'{name}={said(value)}' for name, value in self.items())})"
 
 
 class Returned(abc.ABC):

@@ -289,7 +289,8 @@ def _model_name(model: str, data: Data) -> tuple[str, bool]:
     meant = [n for n in (name.removesuffix("_map"), f"bradley_terry_{name}") if n in known]
     near = meant or difflib.get_close_matches(name, known, n=2)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise UnknownMethodError(f"no posterior for {model!r}; {hint}There are {', '.join(known)}")
+    there = "There" if hint else "there"
+    raise UnknownMethodError(f"no posterior for {model!r}; {hint}{there} are {', '.join(known)}")
 
 
 def _check_numbers(**numbers: Any) -> None:

@@ -368,7 +368,7 @@ def test_rasch_against_an_independent_sampler():
         ("davidson", "did you mean 'bradley_terry_davidson'"),
         ("bradley_terry_map", "did you mean 'bradley_terry'"),
         ("bradly_terry", "did you mean 'bradley_terry"),
-        ("elo", "There are bradley_terry"),
+        ("elo", "; there are bradley_terry"),
         (3, "no posterior for 3"),
     ],
 )

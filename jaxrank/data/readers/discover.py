@@ -111,6 +111,8 @@ def _kind(file: Source, format: str | None, searched: bool) -> str | None:
             if plain is not None or not searched:
                 raise
             return None
+    if file.suffix.lower() in (".xlsx", ".xls", ".ods") and not searched:
+        raise DataError(f"{file.name} is a spreadsheet; save the sheet as csv")
     if plain is None and not searched:
         raise DataError(
             f"{file.name} has no known ending ({', '.join((*SUFFIXES, *OWN))}) and does not begin as JSON; "
