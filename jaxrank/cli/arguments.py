@@ -185,6 +185,21 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
     return _reading(command, read_data)
 
 
+def with_data_since(command: Callable[..., None]) -> Callable[..., None]:
+    """As `with_data`, for a command with ``--since``: where it is given, the command receives what all files but the
+    last hold, and as ``since`` what the last holds, else None."""
+    return _reading(command, read_data, _old_and_new)
+
+
+def _old_and_new(since: bool, files: list[str], **options: Any) -> tuple[Any, Any]:
+    if not since:
+        return read_data(files, **options), None
+    *old, new = files
+    if not old:
+        raise OptionError("--since tells what the last FILE changed; give those before it too: old.parquet new.parquet")
+    return read_data(old, **options), read_data([new], **options)
+
+
 def with_runs(command: Callable[..., None]) -> Callable[..., None]:
     """As `with_data`, with each of the files read for itself: the command receives a list of results."""
     return _reading(command, _each)
@@ -221,12 +236,19 @@ def _data_or_runs(files: list[str], **options: Any) -> Any:
     return runs(old=old, new=new)
 
 
-def _reading(command: Callable[..., None], read: Callable[..., Any]) -> Callable[..., None]:
+def _reading(
+    command: Callable[..., None], read: Callable[..., Any], apart: Callable[..., Any] | None = None
+) -> Callable[..., None]:
+    """**apart**: reads the data and what ``since`` stands for, in place of ``read``."""
     own = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
     def run(**kwargs: Any) -> None:
-        data = read(**{name: kwargs.pop(name) for name in _READING})
+        reading = {name: kwargs.pop(name) for name in _READING}
+        if apart is None:
+            data = read(**reading)
+        else:
+            data, kwargs["since"] = apart(kwargs["since"], **reading)
         command(data, **kwargs)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jaxrank.cli.runtime import say
 from jaxrank.cli.tables import Bars, Table
 from jaxrank.errors import OptionError
+
+if TYPE_CHECKING:
+    from jaxrank.results.changes import Changes
 
 BATTLES = "Battles"
 Covariates = Annotated[
@@ -42,6 +45,49 @@ Period = Annotated[
         "--period", metavar="LENGTH", help="Ratings over time by periods such as 30D.", rich_help_panel=BATTLES
     ),
 ]
+
+Since = Annotated[
+    bool,
+    typer.Option(
+        "--since",
+        help="FILES are old votes and, last, those that came since (old.parquet new.parquet): the ranking of all, "
+        "found from that of the old ones, with each model's rank before, the change of its score and its new battles.",
+        rich_help_panel=BATTLES,
+    ),
+]
+
+
+def check_since(method: str, options: dict[str, Any], by: str | None, period: str | None, prior_file: Any) -> None:
+    """`OptionError` for what does not go with ``--since``, before anything is computed."""
+    from jaxrank.methods.catalogue import make
+    from jaxrank.models.pairs.fit import PairedModel
+
+    if not isinstance(make(method, **options), PairedModel):
+        raise OptionError(
+            f"--since is for paired comparison models of battles, and {method} is none; leave it out, or choose "
+            "bradley_terry or bradley_terry_davidson"
+        )
+    other = next((name for name, given in (("by", by), ("period", period), ("prior-file", prior_file)) if given), None)
+    if other is not None:
+        raise OptionError(f"--since and --{other} exclude each other; leave one out")
+
+
+def updated(old: Any, new: Any, anchor: str | None, ranks: Any) -> tuple[Any, Changes]:
+    """The fit of old and new battles, begun at the old one, and what changed; says how much is new."""
+    import warnings
+
+    import jaxrank as jr
+    from jaxrank.data.names import name_list
+    from jaxrank.results.changes import changes
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jr.JaxrankWarning)  # the notes of the result repeat them
+        result = jr.update(old, new)
+    found = changes(old, result, anchor=anchor, rule=ranks)
+    joined = found.joined
+    said = f"; not ranked before: {name_list(joined, range(len(joined)))}" if joined else ""
+    say(f"since the old files {new.count.sum():,g} battles came to {old.data.n_results:,g}{said}")
+    return result, found
 
 
 def check_views(
@@ -77,14 +123,18 @@ def parse_period(text: str | None) -> str | float | None:
     return float(text) if text is not None and text.replace(".", "", 1).isdecimal() else text
 
 
-def show_ratings(result: Any, anchor: str | None, level: float, output: Path | None) -> None:
+def show_ratings(
+    result: Any, anchor: str | None, level: float, output: Path | None, moved: Changes | None = None
+) -> None:
     import jaxrank as jr
     from jaxrank.results.headline import headline
+    from jaxrank.results.ratings import ELO
 
     found = jr.ratings(result, anchor=parse_anchor(anchor), level=level)
     say(headline(result, level, found))
     title = f"{result.method}, points of Elo, {100 * level:g} % intervals"
-    Table.of(found.to_frame(), title, Bars("rating", "lower", "upper"), result._record()).emit(output)
+    frame = found.to_frame() if moved is None else moved.beside(found.to_frame(), ELO)
+    Table.of(frame, title, Bars("rating", "lower", "upper"), result._record()).emit(output)
     say(f"note: {found.note}")
 
 

@@ -14,6 +14,7 @@ from jaxrank.data.clusters import clustering
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.bars import Bars
+from jaxrank.results.changes import Changes
 from jaxrank.results.headline import headline
 
 
@@ -24,8 +25,11 @@ def fit_quietly(data: Any, method: str, **options: Any) -> Any:
         return jr.fit(data, method, dtype="float64", **options)
 
 
-def result_table(result: Any, level: float, rule: Any = "competition", include_partial: bool = False) -> Table:
-    """A ranking as a table, best model first, with intervals at ``level`` where the method has them.
+def result_table(
+    result: Any, level: float, rule: Any = "competition", include_partial: bool = False, moved: Changes | None = None
+) -> Table:
+    """A ranking as a table, best model first, with intervals at ``level`` where the method has them, and what ``moved``
+    since an earlier one.
 
     Models that saw under half of the questions stand below the others and have no rank.
     """
@@ -39,6 +43,7 @@ def result_table(result: Any, level: float, rule: Any = "competition", include_p
         frame["rank"] = frame["rank"].astype(object).mask(partial[order], None)
         frame["questions"] = result.data.n_seen[order]
         frame = frame.iloc[np.argsort(partial[order], kind="stable")].reset_index(drop=True)
+    frame = frame if moved is None else moved.beside(frame)
     described, bars = "", Bars(result.column)
     if "lower" in frame:
         described, bars = f", {100 * level:g} % intervals", Bars(result.column, "lower", "upper")

@@ -17,13 +17,13 @@ from jaxrank.cli.arguments import (
     check_output,
     chosen_method,
     settings_of,
-    with_data,
+    with_data_since,
 )
-from jaxrank.cli.battles import Anchor, By, Covariates, Period, Scale, Side
+from jaxrank.cli.battles import Anchor, By, Covariates, Period, Scale, Side, Since
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
 
 
-@with_data
+@with_data_since
 def fit(
     data: Any,
     method: Method = None,
@@ -42,9 +42,19 @@ def fit(
     anchor: Anchor = None,
     by: By = None,
     period: Period = None,
+    since: Since = False,
 ) -> None:
     """Rank the models of FILE by one method, with intervals where the method has them."""
-    from jaxrank.cli.battles import check_views, show_categories, show_coefficients, show_periods, show_ratings
+    from jaxrank.cli.battles import (
+        check_since,
+        check_views,
+        parse_anchor,
+        show_categories,
+        show_coefficients,
+        show_periods,
+        show_ratings,
+        updated,
+    )
     from jaxrank.cli.prior import read_prior
     from jaxrank.cli.results import by_clusters, fit_quietly, result_table, say_headline, say_notes
     from jaxrank.results.fit import Result
@@ -55,6 +65,8 @@ def fit(
     options = settings_of(name, settings) | ({"covariates": covariate} if covariate else {})
     options |= {"side": True} if side else {}
     check_views(scale, anchor, by, period, plot)
+    if since is not None:
+        check_since(name, options, by, period, prior_file)
     if by is not None:
         show_categories(data, by, name, options, output)
         return
@@ -63,12 +75,15 @@ def fit(
         return
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)
+    moved, fixed = None, parse_anchor(anchor)
+    if since is not None:
+        result, moved = updated(result, since, fixed and fixed[0], ranks)
     result = result if cluster is None else by_clusters(result, cluster)
     if scale is None:
         say_headline(result, level, include_partial)
-        result_table(result, level, ranks, include_partial).emit(output)
+        result_table(result, level, ranks, include_partial, moved).emit(output)
     else:
-        show_ratings(result, anchor, level, output)
+        show_ratings(result, anchor, level, output, moved)
     show_coefficients(result, level)
     draw_plots(result, plots, level=level)
     say_notes(result, level, include_partial)
