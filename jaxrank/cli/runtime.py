@@ -20,6 +20,7 @@ _READ = "array|scorer|metric|filter|rescore|questions|n"
 IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r" \(jaxrank\.(Responses|Comparisons|Rankings)\)", ""),
     (r"\bjaxrank\.fit\b(?!\()", "`jaxrank fit`"),
+    (r"\bjaxrank\.evaluation\b(?!\.)", "`jaxrank evaluate`"),
     (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
     (r" with k=(\d+)\?", r" with --set k=\1?"),
     (
@@ -184,17 +185,21 @@ def fail(message: str, code: int = BAD_INPUT) -> None:
 
 
 def say(message: str) -> None:
-    """One line on stderr, where it does not mix with a table that is piped on; a terminal has it in lines that end
-    between words, so that none is broken (nor an address, which then can still be opened)."""
+    """One line on stderr, where it does not mix with a table that is piped on; a terminal has it in lines that break no
+    word (nor an address, which then can still be opened)."""
     from jaxrank.results.tables import visible
 
-    line = f"jaxrank: {visible(' '.join(message.split()))}"
-    width = _width(sys.stderr)
-    if width:  # a number and its sign of percent stay together
-        bound = line.replace(" %", "\u00a0%")
-        line = "\n".join(textwrap.wrap(bound, width, break_long_words=False, break_on_hyphens=False))
-        line = line.replace("\u00a0%", " %")
-    print(line, file=sys.stderr)
+    print(wrapped(f"jaxrank: {visible(' '.join(message.split()))}", sys.stderr), file=sys.stderr)
+
+
+def wrapped(line: str, stream: TextIO, indent: str = "") -> str:
+    """A line of words as a stream shows it: whole, or, where that is a terminal, in lines that fit and break no word;
+    ``indent`` begins all but the first."""
+    if not (width := _width(stream)):
+        return line
+    bound = line.replace(" %", "\u00a0%")  # a number and its sign of percent stay together
+    options: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": indent}
+    return "\n".join(textwrap.wrap(bound, width, **options)).replace("\u00a0%", " %")
 
 
 def _width(stream: TextIO) -> int:

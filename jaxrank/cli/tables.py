@@ -48,7 +48,8 @@ class Table:
         written = self._plain(self.columns).written
         ends = [end for end in (self.bars.lower, self.bars.upper) if end]
         point, *told = (written(name, [self.columns[name][0]])[0] for name in (self.bars.point, *ends))
-        said = f"{visible(str(named[0]))} is first by {what} with {point}"
+        verb = f"is first by {what} with" if len(named) > 1 else f"has {what}"
+        said = f"{visible(str(named[0]))} {verb} {point}"
         return f"{said} ({interval} {' to '.join(told)})" if told else said
 
     def emit(self, output: Path | None = None) -> None:

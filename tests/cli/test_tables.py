@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -304,5 +305,9 @@ def test_a_terminal_breaks_no_word(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     runtime.say(sentence)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["jaxrank: one two", "three", sentence.split()[3], "four"]
+    assert runtime.wrapped("  a: one two three four", sys.stdout, "    ").splitlines() == [
+        "  a: one two three",
+        "    four",
+    ]
     runtime.say("not so at 95 % yet")
     assert capsys.readouterr().err.splitlines() == ["jaxrank: not so at", "95 % yet"]

@@ -15,6 +15,7 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
+from jaxrank.cli.runtime import wrapped
 from jaxrank.cli.tables import Table
 from jaxrank.results.tables import fold, visible
 
@@ -41,7 +42,7 @@ def check(
     shown = {name: columns[name] for name in ("severity", "finding", "says", "means")}
     print(visible(repr(data)))
     for what, says in reading(data).items():
-        print(visible(f"  {what}: {says}"))
+        print(wrapped(visible(f"  {what}: {says}"), sys.stdout, "    "))
     if found.findings and sys.stdout.isatty():
         print(*_in_paragraphs(shown, shutil.get_terminal_size().columns), sep="\n")
     elif found.findings:

@@ -12,7 +12,7 @@ import typer
 
 from jaxrank.cli.arguments import Level, Output, check_output, with_runs
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
-from jaxrank.cli.runtime import say
+from jaxrank.cli.runtime import say, wrapped
 from jaxrank.cli.tables import Table
 from jaxrank.errors import OptionError
 from jaxrank.results.bars import Bars
@@ -125,7 +125,7 @@ def _closes(gate: str, holds: Any) -> bool:
 
 
 def _print(found: Any, table: Any) -> None:
-    print(found.sentence, flush=True)
+    print(wrapped(found.sentence, sys.stdout), flush=True)
     if table is not None:
         print(flush=True)
         Table.of(table.to_frame(), f"by {table.by}: verdicts hold for all lines at once", Bars("difference")).show()
