@@ -57,10 +57,10 @@ def test_help_is_quick(found: dict[str, Any]) -> None:
 
 
 def test_public_names_come_from_where_type_checkers_find_them() -> None:
-    """`jaxrank.__getattr__` and the imports that only type checkers see name the same things."""
-    tree = ast.parse(Path(jaxrank.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {a.name: f"{node.module}" for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
+    """`jaxrank.__getattr__` and the stub that type checkers read name the same things."""
+    stub = ast.parse(Path(jaxrank.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name: node.module or "jaxrank" for node in imports for alias in node.names}
     assert sorted(seen) == sorted(jaxrank.__all__)
     for name, place in seen.items():
         whole = sys.modules.get(f"{place}.{name}")
