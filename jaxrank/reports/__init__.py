@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxrank.data.accepted import DataLike
 from jaxrank.data.files import check_target, check_writable, write_text
 from jaxrank.errors import OptionError
+
+if TYPE_CHECKING:
+    from jaxrank.reports.blocks import Section
 
 SUFFIXES = (".html", ".md", ".pdf")
 
@@ -45,6 +49,7 @@ def report(
     title: str | None = None,
     command: str = "",
     progress: bool | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Path:
     """Write a report: ``.html`` is one self-contained page, ``.md`` Markdown with figures in a folder beside it,
     ``.pdf`` the page printed by the Chromium, Chrome or Edge that is installed.
@@ -53,7 +58,8 @@ def report(
     **methods**: those whose agreement is shown; by default some that are quick to run, with ``all_methods`` the whole
     catalogue. **n_replicates**: of the bootstrap and the convergence study. **level**: of all intervals.
     **include_partial**: rank models with results on under half of the questions too, which are else left out and named.
-    **command**: shown as what made the page. **progress**: a bar of the steps; by default on a terminal only.
+    **command**: shown as what made the page. **progress**: a bar of the steps; by default on a terminal only. **tell**:
+    called with the sentence that the page begins with, such as ``print``.
     """
     path = check_path(path)
     from jaxrank.reports.html import write_html
@@ -69,15 +75,24 @@ def report(
         found = study(*asked, lambda: advance(1))
         from jaxrank.reports.sections import sections
 
+        made = sections(found)
         if path.suffix == ".pdf":
             with tempfile.TemporaryDirectory() as folder:
                 page = Path(folder) / "report.html"
-                write_html(found.title, sections(found), page)
+                write_html(found.title, made, page)
                 print_pdf(page, path)
         else:
-            (write_html if path.suffix == ".html" else write_markdown)(found.title, sections(found), path)
+            (write_html if path.suffix == ".html" else write_markdown)(found.title, made, path)
         advance(1)
+    if tell is not None:
+        tell(_first_sentence(made))
     return path
+
+
+def _first_sentence(made: Sequence[Section]) -> str:
+    from jaxrank.reports.blocks import Text
+
+    return next(block.words for section in made for block in section.blocks if isinstance(block, Text))
 
 
 def leaderboard(
@@ -94,6 +109,7 @@ def leaderboard(
     level: float = 0.95,
     title: str | None = None,
     command: str = "",
+    tell: Callable[[str], None] | None = None,
 ) -> Path:
     """Write a leaderboard of battles into ``folder``: ``index.html``, a page that needs nothing else, and beside it the
     tables as csv and all of them as ``leaderboard.json``.
@@ -103,6 +119,7 @@ def leaderboard(
     default "voter" where there is one. **category**: the column of the ranks by category, by default "category".
     **period**: of the history, by default "30D" where battles have a "time" of dates, each value where it is a number.
     **anchor**: as of `jaxrank.ratings`. **level**: of all intervals. **command**: shown as what made the page.
+    **tell**: called with the sentence that the page begins with, such as ``print``.
 
     Files of an earlier run are replaced, others left alone; returns the page. `OptionError` where ``folder`` is a file.
     Needs matplotlib (``jaxrank[plot]``).
@@ -121,5 +138,8 @@ def leaderboard(
     for name, frame in tables.items():
         write_text(page.with_name(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n"))
     write_text(page.with_name("leaderboard.json"), json_of(board, tables))
-    write_html(board.title, board_sections(board, tables), page)
+    made = board_sections(board, tables)
+    write_html(board.title, made, page)
+    if tell is not None:
+        tell(_first_sentence(made))
     return page

@@ -51,8 +51,10 @@ def test_a_folder_with_everything(tmp_path):
 
 
 def test_what_votes_do_not_have_is_said(tmp_path):
-    page = jr.leaderboard(votes(), tmp_path, "bradley_terry_map")
+    said: list[str] = []
+    page = jr.leaderboard(votes(), tmp_path, "bradley_terry_map", tell=said.append)
     text = page.read_text(encoding="utf-8")
+    assert len(said) == 1 and "by bradley_terry_map with a rating of" in said[0]
     assert "no column &#x27;category&#x27;" in text and "no column &#x27;time&#x27;" in text
     assert not (tmp_path / "history.csv").exists()
     with pytest.raises(OptionError, match="no such column"):

@@ -132,8 +132,10 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     path = tmp_path / "r.html"
     with pytest.raises(SystemExit) as end:
         main(["report", "inspect_popularity", "-o", str(path), "--methods", "avg,borda", "--replicates", "30"])
-    assert end.value.code == 0 and "wrote" in capsys.readouterr().err
-    assert "jaxrank" in path.read_text()
+    said = capsys.readouterr().err
+    assert end.value.code == 0 and "wrote" in said
+    assert "jaxrank: google/gemini-2.5-pro is first by avg with 0.70" in said  # the sentence that the page begins with
+    assert "google/gemini-2.5-pro is first by avg with 0.70" in path.read_text()
 
 
 def test_pdf(data: jr.Responses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,7 @@ def leaderboard(
         level=level,
         title=title,
         command=shlex.join(["jaxrank", *sys.argv[1:]]),
+        tell=say,
     )
     say(f"wrote {page}")
 

@@ -63,6 +63,7 @@ def report(
         seed=seed,
         title=title,
         command=shlex.join(["jaxrank", *sys.argv[1:]]),
+        tell=say,
     )
     say(f"wrote {path}")
     if pdf is not None:
