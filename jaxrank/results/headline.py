@@ -57,11 +57,12 @@ def settling(con: Convergence) -> str:
     """After how many trials the ranking by the first method of a convergence study stays at that of the reference."""
     method, n = con.methods[0], con.n_trials
     reference = {"gold": "that of Bayes@N", "self": "its own of all trials"}.get(con.reference, "the one given")
+    trials = lambda k: f"{k} trial" if k == 1 else f"{k} trials"
     if con.not_converged(method) == 1:
-        return f"In no replicate does the whole ranking by {method} settle on {reference} within {n} trials."
+        return f"In no replicate does the whole ranking by {method} settle on {reference} within {trials(n)}."
     after = {part: np.flatnonzero(con.cdf(method) >= part) for part in (0.5, 0.95)}
-    told = [f"in {percent(part)} of the replicates after {at[0]} trials" for part, at in after.items() if len(at)]
-    told = told or [f"in {share(1 - con.not_converged(method))} of the replicates within {n} trials"]
+    told = [f"in {percent(part)} of the replicates after {trials(at[0])}" for part, at in after.items() if len(at)]
+    told = told or [f"in {share(1 - con.not_converged(method))} of the replicates within {trials(n)}"]
     late = "" if len(after[0.95]) else f", in {share(con.not_converged(method))} not within {n}"
     whole = f"the whole ranking by {method} settles on {reference}"
     return f"When trials are drawn again, {whole} {' and '.join(told)}{late}."

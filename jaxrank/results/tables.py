@@ -19,6 +19,7 @@ FORMATS = ("text", "html", "latex", "csv")
 SPARE = ("error", "ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
 """Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars."""
 THEN = (
+    *(("df",), ("test",), ("clusters",), ("bh",), ("holm",), ("p",), ("new_score", "old_score"), ("questions",)),
     *(("same_order",), ("group",), ("samples",), ("falling",), ("gains", "losses"), ("trials",)),
     tuple(f"share_{c}" for c in range(8)),
     *(("scaling_metric",), ("plain_mean",), ("dawid_skene",), ("null",), ("cross_fit",)),

@@ -7,7 +7,7 @@ import pytest
 
 import jaxrank as jr
 from jaxrank.numerics.interval import share
-from jaxrank.results.headline import headline
+from jaxrank.results.headline import headline, settling
 from jaxrank.results.tiers import separated, tiers
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxrank.JaxrankWarning")
@@ -66,3 +66,10 @@ def test_what_replicates_draw_again_is_named_by_the_data() -> None:
     drawn = jr.bootstrap(votes, n_replicates=20)
     assert drawn.drawn == "battles" and "20 replicates by battles" in repr(drawn)
     assert jr.bootstrap(TABLE, n_replicates=20).drawn == "questions"
+
+
+def test_one_trial_is_no_trials() -> None:
+    """A page read "after 1 trials"."""
+    R = np.stack([np.ones((6, 3)), np.zeros((6, 3))]).astype(int)
+    said = settling(jr.convergence(R, "bayes", n_replicates=20))
+    assert "after 1 trial and" in said and "1 trials" not in said
