@@ -246,6 +246,11 @@ class Rankings(Counted):
         return above, level & ~np.eye(len(self.models), dtype=bool)
 
     @property
+    def longest(self) -> int:
+        """Models in the longest order."""
+        return int((self.places > 0).sum(axis=1).max())
+
+    @property
     def n_tied(self) -> int:
         """Size of the largest group of ties (1 where there are none)."""
         outcomes, _ = self.stages()

@@ -69,7 +69,7 @@ class RaschMarginal(Ranker, HasStandardErrors):
         return _errors(self.quadrature, fit)
 
 
-class TwoParameterMarginal(Ranker, HasStandardErrors):
+class TwoParameterMarginal(Ranker):
     """Abilities under the 2PL model as posterior means, questions by marginal maximum likelihood.
 
     **Model** k_lm ~ Binomial(n_lm, sigmoid(a_m theta_l + d_m)), a_m > 0, theta_l ~ N(0, 1); b = -d / a [bockaitkin1981,
@@ -85,7 +85,8 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
     questions that leaves the data as they are takes one to the other. The scores are then the mean over the images, so
     that such models tie; the questions' parameters are those of one.
     **Departs** from plain marginal maximum likelihood in the weak default prior on log a, which keeps it finite for as
-    few models as a benchmark has.
+    few models as a benchmark has. ``sd`` is no standard error of a score: it takes the questions' slopes for known,
+    which follow the noise of few models; intervals are those of replicates.
     """
 
     statistic: ClassVar[type] = Counts
@@ -103,11 +104,8 @@ class TwoParameterMarginal(Ranker, HasStandardErrors):
         model = MarginalModel(2, self.quadrature, (self.intercept_prior, self.slope_prior))
         return _fit(model, stat, self.quantile, self.details, self.max_steps)
 
-    def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        return _errors(self.quadrature, fit)
 
-
-class ThreeParameterMarginal(Ranker, HasStandardErrors):
+class ThreeParameterMarginal(Ranker):
     """Abilities under the 3PL model as posterior means, questions by marginal maximum a posteriori.
 
     **Model** k_lm ~ Binomial(n_lm, c_m + (1 - c_m) sigmoid(a_m theta_l + d_m)), theta_l ~ N(0, 1) [birnbaum1968,
@@ -121,6 +119,7 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
     **Params** as `TwoParameterMarginal`, and ``guessing`` (M,), with ``details`` ``guessing_se``.
     **Status** as `TwoParameterMarginal`.
     **Departs** from plain marginal maximum likelihood in the priors: without one on c the model is hardly identified.
+    Intervals as `TwoParameterMarginal`.
     """
 
     statistic: ClassVar[type] = Counts
@@ -141,9 +140,6 @@ class ThreeParameterMarginal(Ranker, HasStandardErrors):
         priors = (self.intercept_prior, self.slope_prior, self.guessing_prior)
         model = MarginalModel(depth, self.quadrature, priors, self.guessing)
         return _fit(model, stat, self.quantile, self.details, self.max_steps)
-
-    def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        return _errors(self.quadrature, fit)
 
 
 def _errors(quadrature: Quadrature, fit: Fit) -> Array:

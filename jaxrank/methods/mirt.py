@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from jaxrank.data.statistics import Counts
 from jaxrank.errors import OptionError
@@ -15,12 +14,12 @@ from jaxrank.models.irt.factors import MOST_NODES, FactorModel, fit_factors, pos
 from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import check_fields, choice, count, normal_prior, number, part
-from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
+from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, Quadrature
 
 
-class MultidimensionalMarginal(Ranker, HasStandardErrors):
+class MultidimensionalMarginal(Ranker):
     """Several abilities of each model as posterior means, ranked along the mean slope of the questions.
 
     **Model** k_lm ~ Binomial(n_lm, c_m + (1 - c_m) sigmoid(a_m . theta_l + d_m)), theta_l ~ N(0, I) in ``n_factors``
@@ -44,7 +43,8 @@ class MultidimensionalMarginal(Ranker, HasStandardErrors):
     trials passed or all failed are left out and reported with their infinite difficulty.
     **Departs** from mirt and scorio in Newton's method (they take EM steps until little changes) and in nodes that
     follow each posterior (they have one grid for all, on which narrow posteriors collapse); from scorio in the prior on
-    c (a ridge on its logit there, and c below 0.5).
+    c (a ridge on its logit there, and c below 0.5). ``sd`` is no standard error of a score, as in
+    `TwoParameterMarginal`.
     """
 
     statistic: ClassVar[type] = Counts
@@ -122,9 +122,6 @@ class MultidimensionalMarginal(Ranker, HasStandardErrors):
         resolution = solver_resolution(scores, error)
         scores, status = of_all_images(table, scores, precise(found.status, error), resolution)
         return Fit(scores, status, found.steps, resolution, params)
-
-    def standard_errors(self, stat: Counts, fit: Fit) -> Float[Array, " models"]:
-        return fit.params["sd"]
 
 
 ENTRIES = (

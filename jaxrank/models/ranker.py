@@ -97,7 +97,7 @@ class HasStandardErrors(eqx.Module):
 
     **credible**: True where it is a posterior's, which stands as the published interval of a score; else questions
     tell the errors wherever they can.  **independent**: True where it counts every result as independent of all
-    others, which trials of one question are not.
+    others, which trials of one question and pairs of one list are not.
     """
 
     credible: ClassVar[bool] = False

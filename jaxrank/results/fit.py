@@ -159,18 +159,14 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
             return self.contributions.errors
         if not isinstance(ranker, HasStandardErrors):
             raise UnsupportedDataError(f"{self.method} has no analytic standard errors; {instead}")
-        if ranker.independent and self.data.questions:
-            raise UnsupportedDataError(
-                f"{self.method} takes every trial for an independent game, which trials of one question are not, so "
-                f"that its deviations are too small; {instead}"
-            )
+        self.refuse_dependent()
         with self.precision():
             return np.asarray(_standard_errors(ranker, self.stat, self.fit))
 
     @property
     def has_interval(self) -> bool:
         """Whether the method has standard errors, and its scores are the centres of their intervals."""
-        own = isinstance(self.ranker, HasStandardErrors) and not (self.ranker.independent and self.data.questions)
+        own = isinstance(self.ranker, HasStandardErrors) and not self.dependent
         return not self._by_quantile and (own or has_contributions(self.ranker, self.data, self.cluster))
 
     @property
@@ -331,6 +327,8 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
             return found.sandwich
         if kind != "information" and self.contributions is not None:
             return self.contributions.covariance
+        if kind is None:
+            self.refuse_dependent()
         if kind != "sandwich" and isinstance(self.ranker, HasCovariance):
             with self.precision():
                 return np.asarray(_covariance(self.ranker, self.stat, self.fit))

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxrank.data.kind import Data
+from jaxrank.data.rankings import Rankings
+from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import HasStandardErrors, Ranker
 from jaxrank.numerics.proportion import student
 from jaxrank.numerics.separation import normal_reach
+from jaxrank.resampling.contributions import has_contributions
 
 BY_MODEL = "normal, as its model has it"
 STUDENT = "Student's t"
@@ -22,11 +26,34 @@ class OwnErrors:
     if TYPE_CHECKING:
         fit: Fit
         ranker: Ranker
+        data: Data
+        method: str
 
         def differences(self) -> tuple[np.ndarray, np.ndarray]: ...
 
         @property
         def _covariance(self) -> np.ndarray: ...
+
+    @cached_property
+    def dependent(self) -> str:
+        """What the method takes for independent in these data and is not, where it knows no other errors; else
+        empty."""
+        ranker, data = self.ranker, self.data
+        if not (isinstance(ranker, HasStandardErrors) and ranker.independent) or has_contributions(ranker, data):
+            return ""
+        if data.questions:
+            return "any two models on a trial for an independent battle, which those of one trial or question are not"
+        if isinstance(data, Rankings) and data.longest > 2:
+            return "any two models of a list for an independent battle, which those of one list are not"
+        return ""
+
+    def refuse_dependent(self) -> None:
+        """`UnsupportedDataError` where the method's own errors are too small for what it takes for independent."""
+        if self.dependent:
+            raise UnsupportedDataError(
+                f"{self.method} takes {self.dependent}, so that its deviations are too small; use "
+                f"jaxrank.bootstrap(data, {self.method!r}).interval()"
+            )
 
     @cached_property
     def _degrees(self) -> float:

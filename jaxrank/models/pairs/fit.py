@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -28,6 +28,7 @@ from jaxrank.numerics.status import Status
 class PairedModel(Explains, HasCovariance, StartsNear):
     """What the paired comparison rankers share: a likelihood, a prior, a solver, and a policy for separated data."""
 
+    independent: ClassVar[bool] = True  # every battle of all others
     prior: eqx.AbstractVar[Prior]
     separation: eqx.AbstractVar[str]
     solver: eqx.AbstractVar[Solver]
