@@ -281,7 +281,7 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
 
     def differences_by(self, several: Contributions, unit: str, level: float, *, simultaneous: bool) -> Interval:
         """`difference_intervals` from what each ``unit`` adds to the errors."""
-        gap = self.scores[:, None] - self.scores[None, :]
+        gap = self._gaps
         reach = (several.reach(level) if simultaneous else several.student(level)) * several.told(gap)
         return Interval(gap - reach, gap + reach, level, f"{STUDENT}, {_OF[simultaneous]}", unit)
 
@@ -295,13 +295,18 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
         """Differences of scores (L, L) and their standard errors: by question where `contributions` are known, else
         from the covariance where the method has one, else of independent scores. NaN where nothing is known: of models
         with fewer than two questions, and where fewer than ten questions all tell two models apart by the same."""
-        gap = self.scores[:, None] - self.scores[None, :]
+        gap = self._gaps
         if self.contributions is not None:
             return gap, self.contributions.told(gap)
         variance = np.diag(self._covariance)
         square = variance[:, None] + variance[None, :] - 2 * self._covariance
         np.fill_diagonal(square, 0)
         return gap, np.sqrt(np.maximum(square, 0))
+
+    @property
+    def _gaps(self) -> np.ndarray:
+        with np.errstate(invalid="ignore"):  # of two infinite scores nothing is known
+            return self.scores[:, None] - self.scores[None, :]
 
     @cached_property
     def _covariance(self) -> np.ndarray:
