@@ -299,7 +299,8 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
         if self.contributions is not None:
             return gap, self.contributions.told(gap)
         variance = np.diag(self._covariance)
-        square = variance[:, None] + variance[None, :] - 2 * self._covariance
+        with np.errstate(invalid="ignore"):  # nor of two infinite variances
+            square = variance[:, None] + variance[None, :] - 2 * self._covariance
         np.fill_diagonal(square, 0)
         return gap, np.sqrt(np.maximum(square, 0))
 
