@@ -108,6 +108,12 @@ class Data(abc.ABC):
         return ""
 
     @property
+    def hanging(self) -> str:
+        """In words, what several pairs of models have in common, so that they are no independent battles; empty where
+        every pair is a battle of its own."""
+        return "of one trial or question" if self.questions else ""
+
+    @property
     def coverage(self) -> np.ndarray:
         """float (L,): share of the questions on which a model has results; ones where there are no questions."""
         return np.ones(len(self.models))

@@ -118,6 +118,10 @@ class Rankings(Counted):
         return {"order": float(self.count.sum())}
 
     @property
+    def hanging(self) -> str:
+        return "of one list" if (self.places > 0).sum(axis=1).max() > 2 else ""
+
+    @property
     def coverage(self) -> np.ndarray:
         """float (L,): share of the orders in which a model took part."""
         return np.matmul(self.count, self.places > 0) / max(self.count.sum(), 1)
@@ -244,11 +248,6 @@ class Rankings(Counted):
         above = both & (self.places[:, :, None] < self.places[:, None, :])
         level = both & (events[:, :, None] == events[:, None, :]) & (events > 0)[:, :, None]
         return above, level & ~np.eye(len(self.models), dtype=bool)
-
-    @property
-    def longest(self) -> int:
-        """Models in the longest order."""
-        return int((self.places > 0).sum(axis=1).max())
 
     @property
     def n_tied(self) -> int:

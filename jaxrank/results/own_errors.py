@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxrank.data.kind import Data
-from jaxrank.data.rankings import Rankings
 from jaxrank.errors import UnsupportedDataError
 from jaxrank.models.fit import Fit
 from jaxrank.models.ranker import HasStandardErrors, Ranker
@@ -36,23 +35,18 @@ class OwnErrors:
 
     @cached_property
     def dependent(self) -> str:
-        """What the method takes for independent in these data and is not, where it knows no other errors; else
-        empty."""
+        """What of these data the method takes for independent battles and is not (`Data.hanging`), where it knows no
+        other errors; else empty."""
         ranker, data = self.ranker, self.data
-        if not (isinstance(ranker, HasStandardErrors) and ranker.independent) or has_contributions(ranker, data):
-            return ""
-        if data.questions:
-            return "any two models on a trial for an independent battle, which those of one trial or question are not"
-        if isinstance(data, Rankings) and data.longest > 2:
-            return "any two models of a list for an independent battle, which those of one list are not"
-        return ""
+        counts = isinstance(ranker, HasStandardErrors) and ranker.independent and not has_contributions(ranker, data)
+        return data.hanging if counts else ""
 
     def refuse_dependent(self) -> None:
         """`UnsupportedDataError` where the method's own errors are too small for what it takes for independent."""
         if self.dependent:
             raise UnsupportedDataError(
-                f"{self.method} takes {self.dependent}, so that its deviations are too small; use "
-                f"jaxrank.bootstrap(data, {self.method!r}).interval()"
+                f"{self.method} takes all pairs of models for independent battles, which those {self.dependent} are "
+                f"not, so that its deviations are too small; use jaxrank.bootstrap(data, {self.method!r}).interval()"
             )
 
     @cached_property

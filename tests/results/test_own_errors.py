@@ -23,7 +23,7 @@ ONE_QUESTION = RNG.integers(0, 2, (5, 1, 80))
 
 
 @pytest.mark.parametrize("method", ["bradley_terry", "bradley_terry_davidson_map", "rao_kupper", "glicko"])
-@pytest.mark.parametrize(("data", "what"), [(LISTS, "of a list"), (ONE_QUESTION, "on a trial")])
+@pytest.mark.parametrize(("data", "what"), [(LISTS, "of one list"), (ONE_QUESTION, "of one trial or question")])
 def test_pairs_of_one_list_or_trial_are_no_independent_battles(method: str, data: Any, what: str) -> None:
     """They told 18 to 39 % of the pairs of equal models apart at 95 %, and drew tiers in 40 to 92 % of the sets."""
     fit = jr.fit(data, method)
@@ -31,7 +31,7 @@ def test_pairs_of_one_list_or_trial_are_no_independent_battles(method: str, data
     calls = (fit.interval, fit.difference_intervals, fit.superiority, fit.covariance, lambda: jr.tiers(fit))
     for call in calls:
         with pytest.raises(
-            UnsupportedDataError, match=rf"{what} for an independent battle.*jaxrank\.bootstrap\(data, "
+            UnsupportedDataError, match=rf"battles, which those {what} are not, .*jaxrank\.bootstrap\(data"
         ):
             call()
     assert np.isfinite(fit.scores).all()

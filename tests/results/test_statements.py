@@ -253,10 +253,10 @@ def test_replicates_of_few_units_do_not_shrink() -> None:
 
 
 def test_ratings_of_trials_claim_nothing() -> None:
-    """Glicko's deviations take every trial for an independent game: 3.5 times too small on 30 questions x 8."""
+    """Glicko's deviations take all pairs on a trial for independent battles: 3.5 times too small on 30 questions x 8."""
     fit = jr.fit(binary(3, 10, 4, [0.3, 0.5, 0.7]), "glicko")
     assert not fit.has_interval
-    with pytest.raises(UnsupportedDataError, match="independent game"):
+    with pytest.raises(UnsupportedDataError, match="independent battles, which those of one trial or question are not"):
         fit.interval()
     battles = jr.Comparisons(["a", "b", "a"], ["b", "a", "b"], [1, 1, 0])
     assert jr.fit(battles, "glicko").has_interval
