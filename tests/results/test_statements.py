@@ -253,7 +253,7 @@ def test_replicates_of_few_units_do_not_shrink() -> None:
 
 
 def test_ratings_of_trials_claim_nothing() -> None:
-    """Glicko's deviations take all pairs on a trial for independent battles: 3.5 times too small on 30 questions x 8."""
+    """Glicko's deviations take pairs of one trial for independent battles: 3.5 times too small on 30 questions x 8."""
     fit = jr.fit(binary(3, 10, 4, [0.3, 0.5, 0.7]), "glicko")
     assert not fit.has_interval
     with pytest.raises(UnsupportedDataError, match="independent battles, which those of one trial or question are not"):
