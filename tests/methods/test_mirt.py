@@ -75,7 +75,7 @@ def test_one_ability_is_the_model_with_one_ability(model: str) -> None:
     mean_slope = one.params["slopes"].mean()
     np.testing.assert_allclose(one.params["abilities"][:, 0], other.scores, atol=1e-6)
     np.testing.assert_allclose(one.scores, other.scores * mean_slope, atol=1e-6)
-    np.testing.assert_allclose(one.standard_errors, other.standard_errors * mean_slope, atol=1e-6)
+    np.testing.assert_allclose(one.params["sd"], other.params["sd"] * mean_slope, atol=1e-6)
     names = ("discrimination", "intercept", "difficulty", "log_likelihood", "aic", "bic")
     for name in (*names, *(["guessing"] if model == "3pl" else [])):
         np.testing.assert_allclose(one.params[name], other.params[name], atol=1e-5, err_msg=name)
