@@ -127,16 +127,16 @@ class _Outliving(io.TextIOWrapper):
 
     def __init__(self, stream: TextIO | None, number: int) -> None:
         if stream is None:
-            super().__init__(io.BufferedWriter(io.FileIO(os.devnull, "wb")), "utf-8")
-            return
-        stream.flush()
-        self._raw = _Raw(number, "wb", closefd=False)
-        lines = stream.isatty() or number == 2
-        super().__init__(io.BufferedWriter(self._raw), stream.encoding, stream.errors, line_buffering=lines)
+            self.raw, encoding, errors, lines = _Raw(os.devnull, "wb"), "utf-8", None, False
+        else:
+            stream.flush()
+            self.raw, encoding, errors = _Raw(number, "wb", closefd=False), stream.encoding, stream.errors
+            lines = stream.isatty() or number == 2
+        super().__init__(io.BufferedWriter(self.raw), encoding, errors, line_buffering=lines)
 
     @property
     def lost(self) -> OSError | None:
-        return getattr(self, "_raw", _Raw).lost
+        return self.raw.lost
 
 
 class _Raw(io.FileIO):

@@ -15,7 +15,7 @@ from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import check_fields, choice, count, normal_prior, number, part
 from jaxrank.models.ranker import Entry, Ranker
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import HIGHEST, matmul
 from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, Quadrature
 
 
@@ -90,8 +90,8 @@ class MultidimensionalMarginal(Ranker):
         post = posterior(model, table, items, found.memory)
         used, weight = table.used, table.weight
         slopes = jnp.where(used[:, None], model.slopes(items), 0)
-        mean_slope = jnp.matmul(weight, slopes, precision=HIGHEST) / jnp.maximum(jnp.sum(weight), 1)
-        scores = jnp.matmul(post.mean, mean_slope, precision=HIGHEST)
+        mean_slope = matmul(weight, slopes) / jnp.maximum(jnp.sum(weight), 1)
+        scores = matmul(post.mean, mean_slope)
         along = lambda v: jnp.sqrt(
             jnp.maximum(jnp.einsum("di,lde,ei->li", v, post.covariance, v, precision=HIGHEST), 0)
         )
@@ -106,7 +106,7 @@ class MultidimensionalMarginal(Ranker):
             "intercept": known(intercept),
             "discrimination": known(length),
             "difficulty": reported_difficulty(table, -intercept / jnp.where(length > 0, length, jnp.nan)),
-            "abilities": jnp.matmul(post.mean, axes.turn, precision=HIGHEST),
+            "abilities": matmul(post.mean, axes.turn),
             "ability_sd": along(axes.turn),
             "ability_correlation": axes.correlation,
             "sd": along(mean_slope[:, None])[:, 0],

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.likelihood import maximise
 from jaxrank.models.priors import Gaussian
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.newton import Newton
 from jaxrank.posteriors.specs import PAIR, Evidence, Family, PosteriorModel
 
@@ -88,11 +88,11 @@ def departures(n_models: int, tau_prior: Any) -> Callable[[Array, Array], Array]
 
         tau: Any = numpyro.sample("tau", tau_prior)
         rows = jnp.asarray(basis, theta.dtype)
-        middle = jnp.matmul(rows, theta, precision=HIGHEST)[None, :] * own[:, None]
+        middle = matmul(rows, theta)[None, :] * own[:, None]
         scale = jnp.broadcast_to(tau ** own[:, None], middle.shape)
         drawn: Any = numpyro.sample(DEPARTURES, dist.Normal(middle, scale).to_event(2))
         apart = tau ** (1 - own[:, None]) * (drawn - middle)
-        numpyro.deterministic(BY_CATEGORY, found := theta[None, :] + jnp.matmul(apart, rows, precision=HIGHEST))
+        numpyro.deterministic(BY_CATEGORY, found := theta[None, :] + matmul(apart, rows))
         return found
 
     return declare

@@ -10,17 +10,9 @@ import pandas as pd
 import pytest
 
 import jaxrank as jr
-from jaxrank.cli.app import make_app
+from tests.cli.calling import call
 
 MODELS = ("ada", "bob", "cyd", "dee")
-
-
-def call(*args: object) -> int:
-    try:
-        make_app()([str(a) for a in args], prog_name="jaxrank")
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def votes(n: int, models: tuple[str, ...], seed: int) -> pd.DataFrame:

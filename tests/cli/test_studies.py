@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
-from jaxrank.cli.app import make_app
 from jaxrank.cli.hosts import devices_of_task
 from jaxrank.studies.convergence import convergence
 from jaxrank.studies.replicates import bootstrap
+from tests.cli.calling import call
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,14 +27,6 @@ def results(tmp_path: Path) -> Path:
     R = (rng.random((3, 6, 5)) < np.array([0.2, 0.5, 0.8])[:, None, None]).astype(int)
     np.savez(tmp_path / "results.npz", R=R, models=np.array(["low", "middle", "high"]))
     return tmp_path / "results.npz"
-
-
-def call(*args: object) -> int:
-    try:
-        make_app()([str(a) for a in args], prog_name="jaxrank")
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -42,13 +42,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 """The metrics, and the options that each needs."""
 
 FURTHER: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys((name for name in OPTIONS if name not in ("bayes", "avg")), ("extrapolate",)),
-    "geom_at_k": ("pass_power", "unanimous_power", "extrapolate"),
-    "geom_ds_at_k": ("pass_power", "unanimous_power", "extrapolate"),
-    "geo_spectrum_at_k": ("lam", "w", "extrapolate"),
-    "max_at_k": ("w", "extrapolate"),
-    "tail_pass": ("w", "extrapolate"),
+    "geom_at_k": ("pass_power", "unanimous_power"),
+    "geom_ds_at_k": ("pass_power", "unanimous_power"),
+    "geo_spectrum_at_k": ("lam", "w"),
+    "max_at_k": ("w",),
+    "tail_pass": ("w",),
 }
+FURTHER = {name: (*FURTHER.get(name, ()), "extrapolate") for name in OPTIONS if name not in ("bayes", "avg")}
 """Options that a metric can do without."""
 
 
