@@ -6,8 +6,8 @@ drawn from the published ladder ("ladder_weak", "ladder_moderate"), so that rows
 means under a bootstrap, prediction-powered means with 5 and 10 % random labels, and, at Q = 1,000 and weak judges, the
 posterior of counts under the generating prior and under one that trusts too much; the same intervals of ranks for all.
 ``python -m experiments.judges.coverage`` writes coverage.json beside this file; with ``--posterior`` only the rows of
-the posterior, of all or of the named levels; with ``--dawid-skene`` it adds the bootstrap of Dawid-Skene with three
-judges, which go on apart or of which one copies another's score on half of the answers.
+the posterior, of all or of the named levels; with ``--dawid-skene`` it adds the bootstrap of Dawid-Skene with three or
+five judges, which go on apart or of which one copies another's score on half of the answers.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ JUDGES = ("ladder_weak", "ladder_moderate")
 N_SETS, N_POSTERIOR, N_CANDIDATES, N_JUDGES = 60, 12, 5, 2
 DRAWS = 250
 N_DAWID_SKENE = 30
+PANELS = {3: "three", 5: "five"}  # judges of the Dawid-Skene rows
 
 
 def matrices(name: str, m: int, n: int, seed: int) -> np.ndarray:
@@ -88,8 +89,8 @@ def save(more: dict) -> None:
     PATH.write_text(json.dumps(known | more, indent=1) + "\n")
 
 
-def dawid_skene(begin: float) -> None:
-    """Rows of the Dawid-Skene bootstrap beside the means of the same three judges."""
+def dawid_skene(n_judges: int, begin: float) -> None:
+    """Rows of the Dawid-Skene bootstrap beside the means of the same judges."""
     out = {}
     for q, m, name, copies in (
         *itertools.product((1000,), LEVELS, JUDGES, (False,)),
@@ -97,16 +98,16 @@ def dawid_skene(begin: float) -> None:
         *itertools.product((100,), LEVELS, JUDGES[:1], (False,)),
     ):
         rows = out.setdefault(f"M = {m}, Q = {q}, {name} judges{', one copies' if copies else ''}", {})
-        theta = matrices(name, m, N_DAWID_SKENE * 3, m).reshape(N_DAWID_SKENE, 3, m, m)
-        rng = np.random.default_rng([m, q, JUDGES.index(name), 3])
+        theta = matrices(name, m, N_DAWID_SKENE * n_judges, m).reshape(N_DAWID_SKENE, n_judges, m, m)
+        rng = np.random.default_rng([m, q, JUDGES.index(name), n_judges])
         for s, t in enumerate(theta):
             scores, _, ranks = data_set(t, q, rng)
             if copies:
                 scores[2] = np.where(rng.random(scores[2].shape) < 0.5, scores[1], scores[2])
             add(rows, "means, bootstrap", judges.infer(scores, prior="perfect", n_levels=m, n_samples=100), ranks)
             add(rows, "Dawid-Skene, bootstrap", judges.dawid_skene_draws(scores, m, n_samples=100, seed=s), ranks)
-        print(m, q, name, copies, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
-        save({"Dawid-Skene, three judges": out | {"seconds": round(time.monotonic() - begin)}})
+        print(n_judges, m, q, name, copies, round(time.monotonic() - begin), "s", json.dumps(rows), flush=True)
+        save({f"Dawid-Skene, {PANELS[n_judges]} judges": out | {"seconds": round(time.monotonic() - begin)}})
 
 
 def data_sets(m: int, q: int, name: str) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -136,7 +137,7 @@ def of_counts(rows: dict, m: int, sets: list[tuple[np.ndarray, np.ndarray, np.nd
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dawid-skene", action="store_true")
+    parser.add_argument("--dawid-skene", type=int, choices=PANELS, metavar="JUDGES")
     parser.add_argument(
         "--posterior", type=int, nargs="*", metavar="M", help="the posterior of these levels alone, again"
     )
@@ -146,7 +147,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JaxrankWarning)
         if args.dawid_skene:
-            dawid_skene(begin)
+            dawid_skene(args.dawid_skene, begin)
             return
         out = {} if args.posterior is None else json.loads(PATH.read_text())
         for m, q, name in itertools.product(LEVELS, QUESTIONS, JUDGES) if args.posterior is None else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
@@ -69,8 +70,10 @@ def configure() -> None:
     By JAX's own variables of the environment, which it reads when a command first needs it: importing it takes longer
     than help and the answer to a slip. Systems of more than 64 models are OpenBLAS's, whose threads wait for each other
     longer than these take (half of the time of a leaderboard of 129 models on a busy machine): it has one thread,
-    unless the environment says how many.
+    unless the environment says how many. Imports make objects by the hundred thousand that stay; at Python's own
+    thresholds its collector of garbage looks through them for a tenth of a short command.
     """
+    gc.set_threshold(50_000, 20, 50)
     if not {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"} & {*os.environ}:
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     settings: dict[str, Any] = {
