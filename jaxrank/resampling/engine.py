@@ -23,6 +23,7 @@ from jaxtyping import Array
 
 from jaxrank.errors import OptionError, StoppedError, UnfinishedError
 from jaxrank.models.options import check_count
+from jaxrank.numerics.programs import make_room
 from jaxrank.resampling import draws
 from jaxrank.resampling.checkpoint import Checkpoint
 from jaxrank.resampling.progress import progress_bar
@@ -185,6 +186,7 @@ def _in_order(
 ) -> Iterator[dict[str, np.ndarray]]:
     """Chunks in order, a few in flight on the cores at a time; with ``claims`` an empty one for a chunk that another
     process has in hand or has done."""
+    make_room()
     devices = _devices(work)
     x64 = jax.config.read("jax_enable_x64")  # a thread-local setting
 

@@ -30,6 +30,7 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Method, Ranker, Settles, statistic_of
 from jaxrank.numerics.precision import precision
+from jaxrank.numerics.programs import make_room
 from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, reading_notes
@@ -136,6 +137,7 @@ def run(ranker: Ranker, stat: Any, key: Any = None) -> Fit:
     """One fit: compiled once for every shape of statistic, or on the host. Accelerators share a big statistic."""
     if ranker.host:
         return ranker(stat, key=key)
+    make_room(every=8)
     return _compiled(ranker, _placed(stat), key)
 
 
@@ -152,6 +154,7 @@ def compile_together(runs: Sequence[tuple[Ranker, Any, Any]]) -> list[Future[Non
     def compile_one(ranker: Ranker, stat: Any, key: Any) -> None:
         with jax.enable_x64(x64), contextlib.suppress(JaxrankError):  # `run` raises it again
             if not ranker.host:
+                make_room()
                 _compiled.lower(ranker, _placed(stat), key).compile()
 
     pool = ThreadPoolExecutor(os.cpu_count())
