@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 import pages  # noqa: E402  (docs/pages.py)
 
 import jaxrank  # noqa: E402
+from jaxrank.results.tables import bound  # noqa: E402
 
 project = "jaxrank"
 author = "the jaxrank authors"
@@ -86,7 +87,20 @@ def _pages(app: Any, name: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[\]\(#ref-(\w+)\)", lambda found: pages.cite(found[1], brackets=True), source[0])
 
 
+def _numbers(app: Any, tree: Any) -> None:
+    """No line ends between a number and its sign of percent; code stays as it is typed."""
+    from docutils import nodes
+
+    for text in list(tree.findall(nodes.Text)):
+        node, said = text.parent, bound(text)
+        while node is not None and not isinstance(node, nodes.literal | nodes.FixedTextElement | nodes.raw):
+            node = node.parent
+        if node is None and said != text:
+            text.parent.replace(text, nodes.Text(said))
+
+
 def setup(app: Any) -> None:
+    app.connect("doctree-read", _numbers)
     app.connect("source-read", _pages)
     # Docstrings are read anew when the way to read them has changed.
     app.add_config_value("pages_version", hashlib.sha256(Path(pages.__file__).read_bytes()).hexdigest(), "env")

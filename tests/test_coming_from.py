@@ -1,4 +1,5 @@
-"""docs/coming_from.md: the other library's call and ours on the same data, where the other one is installed."""
+"""docs/coming_from.md: the other library's call and ours on the same data, where the other one is installed or what it
+gives is stored."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import numpy as np
 import pytest
 
 import jaxrank as jr
+from jaxrank.numerics.interval import normal_quantile
+from tests.oracles import golden
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the others, which are not ours to mend
 WINS = np.array([[0, 7, 4, 5], [3, 0, 6, 2], [2, 5, 0, 6], [4, 3, 2, 0]])
@@ -42,6 +45,39 @@ def test_evalica() -> None:
     found = evalica.elo(first, second, winners, initial=1000, k=4).scores
     ours = jr.fit(battles, "elo", ties="draw", initial=1000, K=4, dtype="float64").scores
     np.testing.assert_allclose([found[name] for name in names], ours, atol=1e-8)
+
+
+def test_arena_rank() -> None:
+    """What it gives for the votes of LLMFAO is stored: it wants a JAX of its own. Ratings, and half the width of its
+    sandwich intervals of independent votes, without and with the control for style."""
+    votes, theirs = golden("llmfao"), golden("arena_rank")
+    rows = [
+        (i, j, outcome)
+        for i, j, *counts in votes["pairs_i_j_wins_i_wins_j_ties"]
+        for outcome, n in zip((1.0, 0.0, 0.5), counts, strict=True)
+        for _ in range(n)
+    ]
+    first, second, outcome = map(np.array, zip(*rows, strict=True))
+    k = np.arange(len(rows))
+    normal = lambda x: (x - x.mean()) / x.std()
+    columns = {"vote": k.astype(str), "length": normal(np.sin(k)), "markdown": normal(np.cos(1.7 * k))}
+    battles = jr.Comparisons(first, second, outcome, models=votes["models"], columns=columns)
+    style = {"covariates": ("length", "markdown"), "relative": False}
+    fits = {
+        "plain": ({}, 1e-6, 1e-4),
+        "plain_default": ({}, 0.02, 4e-3),
+        "style": ({**style, "covariate_var": 1 / len(rows)}, 1e-6, 1e-3),
+        "style_unshrunk": (style, 1e-6, 1e-3),
+    }
+    for name, (options, points, width) in fits.items():
+        fit = jr.fit(battles, "bradley_terry", ties="half", dtype="float64", **options)
+        ratings = jr.ratings(fit).to_frame().set_index("model").loc[list(votes["models"]), "rating"]
+        np.testing.assert_allclose(ratings, theirs[name]["ratings"], atol=points, err_msg=name)
+        independent = fit.covariance("sandwich", cluster="vote") * (len(rows) - 1) / len(rows)
+        half = 400 / np.log(10) * normal_quantile(0.95) * np.sqrt(np.diag(independent))
+        np.testing.assert_allclose(half, theirs[name]["half_widths"], rtol=width, err_msg=name)
+        if options:
+            np.testing.assert_allclose(fit.params["beta"], theirs[name]["coeffs"], atol=1e-8)
 
 
 def test_rliable() -> None:

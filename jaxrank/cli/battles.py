@@ -148,10 +148,14 @@ def show_coefficients(result: Any, level: float) -> None:
         Table.of(found.to_frame(), "coefficients: log-odds by unit of the covariate").show()
 
 
-def show_categories(data: Any, column: str, method: str, options: dict[str, Any], output: Path | None) -> None:
+def show_categories(
+    data: Any, column: str, method: str, options: dict[str, Any], level: float, output: Path | None
+) -> None:
     import jaxrank as jr
+    from jaxrank.cli.results import say_headline
 
     found = jr.by(data, column, method, dtype="float64", **options)
+    say_headline(found.whole, level)
     Table.of(found.to_frame(), f"{method}: ranks by {column}").emit(output)
     for line in found._foot():
         say(line)

@@ -23,6 +23,10 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\bjaxrank\.fit\b(?!\()", "`jaxrank fit`"),
     (r"\bjaxrank\.evaluation\b(?!\.)", "`jaxrank evaluate`"),
     (r"\bjaxrank\.catalogue\(\) lists all \d+", "`jaxrank list` shows all"),
+    (
+        r"\bjaxrank\.fit\(data\)\.difference_intervals\(\), which has the differences of all pairs\b.*",
+        "`jaxrank fit FILE --plot superiority=pairs.svg`, which draws how sure it is of each pair that one is above",
+    ),
     (r" with k=(\d+)\?", r" with --set k=\1?"),
     (
         r"\bjaxrank\.bootstrap\(data, '(\w+)', scheme=jaxrank\.clusters\('([^']+)'\)\)",
@@ -200,9 +204,10 @@ def wrapped(line: str, stream: TextIO, indent: str = "") -> str:
     ``indent`` begins all but the first."""
     if not (width := _width(stream)):
         return line
-    bound = line.replace(" %", "\u00a0%")  # a number and its sign of percent stay together
+    from jaxrank.results.tables import bound
+
     options: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": indent}
-    return "\n".join(textwrap.wrap(bound, width, **options)).replace("\u00a0%", " %")
+    return "\n".join(textwrap.wrap(bound(line), width, **options)).replace("\u00a0%", " %")
 
 
 def _width(stream: TextIO) -> int:

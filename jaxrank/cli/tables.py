@@ -22,12 +22,14 @@ LONGEST = 60
 @dataclass(frozen=True)
 class Table:
     """Columns of equal length by name. **title**: said above on a terminal. **bars**: how intervals are drawn.
-    **record**: how it was made, stored in files that have room for it."""
+    **record**: how it was made, stored in files that have room for it. **spare**: columns that a narrow terminal can do
+    without in this table, beside those that leave every one."""
 
     columns: Mapping[str, Sequence[Any] | np.ndarray]
     title: str = ""
     bars: Bars | None = None
     record: Mapping[str, Any] | None = None
+    spare: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -126,7 +128,7 @@ class Table:
         return self._plain(columns)
 
     def _plain(self, columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Plain:
-        return Plain(columns, unit=(self.bars.point,) if self.bars else ())
+        return Plain(columns, unit=(self.bars.point,) if self.bars else (), spare=self.spare)
 
 
 def draw_bars(table: Plain, bars: Bars, width: int, unicode: bool = True) -> tuple[str, str, list[str]]:

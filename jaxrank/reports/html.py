@@ -11,7 +11,7 @@ from typing import Any
 from jaxrank.data.files import write_text
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
 from jaxrank.reports.figures import svg
-from jaxrank.results.tables import render, visible
+from jaxrank.results.tables import bound, render, visible
 
 TALL, TALLEST = 25, 100  # rows, above which a table scrolls within its box; of one that stands for a figure
 
@@ -34,6 +34,11 @@ def escape(text: str) -> str:
     return html.escape(visible(text))
 
 
+def words(text: str) -> str:
+    """A sentence of the page."""
+    return bound(escape(text))
+
+
 def _section(number: int, section: Section) -> str:
     head = f'<section id="s{number}">\n<h2>{escape(section.title)}</h2>'
     return "\n".join([head, *map(_block, section.blocks), "</section>"])
@@ -41,17 +46,16 @@ def _section(number: int, section: Section) -> str:
 
 def _block(block: Any) -> str:
     if isinstance(block, Text):
-        words = escape(block.words).replace(" %", "&nbsp;%")
-        return f'<p class="lead">{words}</p>' if block.lead else f"<p>{words}</p>"
+        return f'<p class="lead">{words(block.words)}</p>' if block.lead else f"<p>{words(block.words)}</p>"
     if isinstance(block, Code):
         return "<pre>" + "\n".join(map(escape, block.words.splitlines())) + "</pre>"
     if isinstance(block, Figure):
         picture = svg(block).replace(f'aria-label="{block.name}"', f'aria-label="{escape(block.alt)}"', 1)
         return f'<div class="box">{picture}</div>'
     if isinstance(block, Items):
-        rows = [f'<dt class="{escape(a)}">{escape(a)}</dt><dd>{escape(b)}</dd>' for a, b in block.rows]
+        rows = [f'<dt class="{escape(a)}">{escape(a)}</dt><dd>{words(b)}</dd>' for a, b in block.rows]
         return "<dl>" + "\n".join(rows) + "</dl>"
     assert isinstance(block, Table)
     tall = " tall" if len(block.frame) > (TALLEST if block.bars else TALL) else ""
     box = f'<div class="box{tall}">{render(block.frame, "html", bars=block.bars)}</div>'
-    return f"<details><summary>{escape(block.folded)}</summary>{box}</details>" if block.folded else box
+    return f"<details><summary>{words(block.folded)}</summary>{box}</details>" if block.folded else box

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxrank.models.options import options_in_words
 from jaxrank.numerics.interval import Interval, percent, share
 from jaxrank.numerics.status import Status
 from jaxrank.reports.blocks import Code, Figure, Items, Section, Table, Text
@@ -200,7 +201,7 @@ def _agreement(found: Found) -> Section:
     left += [(name, r.explain()) for name, r in table.results.items() if name not in agreement.methods]
     draw = lambda ax: plots.agreement(agreement, ax)
     blocks: list[Any] = [Text(words), Table(frame)]
-    if len(agreement.groups) > 1:  # one order has nothing to draw
+    if len(agreement.groups) > 2:  # of two orders the table has the one number
         blocks.append(Figure("agreement", "Tau-b between methods", draw))
     blocks.append(Table(ranks, folded="Ranks of every model by every method"))
     return Section("Agreement of methods", [*blocks, *([Text("Left out:"), Items(left)] if left else [])])
@@ -224,9 +225,7 @@ def _convergence(found: Found) -> Section | None:
 
 
 def _making(found: Found) -> Section:
-    options = {
-        k: np.asarray(v).tolist() if isinstance(v, np.ndarray) else v for k, v in vars(found.result.ranker).items()
-    }
+    options = options_in_words(found.result.ranker)
     rows = [(name, version) for name, version in versions().items()]
     rows += [("Python", platform.python_version()), ("seed", str(found.seed))]
     rows += [("method", found.result.method), ("options", ", ".join(f"{k}={v}" for k, v in options.items()) or "none")]

@@ -10,6 +10,8 @@ from typing import Any
 
 DELAY = 2.0
 """Seconds of work before a bar appears."""
+WIDE, NARROW = 100, 80
+"""Cells of a terminal that has room for the rate and the time that has passed, and of one that has for the bar."""
 
 
 def is_shown(show: bool | None) -> bool:
@@ -46,6 +48,7 @@ class _Bar:
         self.lock = threading.Lock()
         self.shown: Any = None
         self.stopped = False
+        self.narrow = False
 
     def start(self) -> None:
         from rich.console import Console
@@ -58,18 +61,19 @@ class _Bar:
             TimeRemainingColumn,
         )
 
+        console = Console(stderr=True)
+        wide, self.narrow = console.width >= WIDE, console.width < NARROW  # no number of it is cut
         columns: list[Any] = [
             TextColumn("{task.description}", markup=False),
-            BarColumn(),
+            *([] if self.narrow else [BarColumn()]),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
+            *([TextColumn("{task.fields[rate]}"), TimeElapsedColumn()] if wide else []),
             TimeRemainingColumn(),
         ]
         with self.lock:
             if self.stopped:
                 return
-            self.shown = Progress(*columns, console=Console(stderr=True))
+            self.shown = Progress(*columns, console=console)
             self.task = self.shown.add_task(self._description(), total=self.total, completed=self.done, rate=self.unit)
             self.shown.start()
 
@@ -90,4 +94,4 @@ class _Bar:
                 self.shown.stop()
 
     def _description(self) -> str:
-        return self.title if self.done else f"{self.title}: compiling"
+        return self.title if self.done or self.narrow else f"{self.title}: compiling"

@@ -54,7 +54,7 @@ class RatingsOverTime(Returned):
             "se": self.standard_errors.ravel(),
             "lower": lower.ravel(),
             "upper": upper.ravel(),
-            "battles": self.battles.ravel(),
+            "battles": self.battles.ravel().astype(int if (self.battles % 1 == 0).all() else float),
         }
         return pd.DataFrame(columns)
 

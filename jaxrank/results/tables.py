@@ -17,10 +17,11 @@ from jaxrank.results.bars import Bars
 
 FORMATS = ("text", "html", "latex", "csv")
 SPARE = ("error", "ess_tail", "ess_bulk", "r_hat", "expected_rank", "se", "sd")
-"""Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars."""
+"""Columns that leave a table which is too wide for its terminal, in this order, also to make room for bars; those that
+only its own makers know to be spare (``Table.spare``) follow."""
 THEN = (
     *(("df",), ("test",), ("clusters",), ("bh",), ("holm",), ("p",), ("new_score", "old_score"), ("questions",)),
-    *(("same_order",), ("group",), ("samples",), ("falling",), ("gains", "losses"), ("trials",)),
+    *(("same_order",), ("samples",), ("falling",), ("gains", "losses"), ("trials",)),
     tuple(f"share_{c}" for c in range(8)),
     *(("scaling_metric",), ("plain_mean",), ("dawid_skene",), ("null",), ("cross_fit",)),
     *(("exact",), ("gain_lower", "gain_upper"), ("share_stopped",), ("full_accuracy",)),
@@ -35,12 +36,13 @@ THEN = (
         ("family",),
     ),
 )
-"""Columns that leave next, together those that mean nothing apart. All others stay, whatever the width."""
+"""Columns that leave next, together those that mean nothing apart. The others leave last, from the right, where columns
+of text have no `FOLDED` cells: all but the rank, the first other number, the score and the point of bars."""
 DEAR = THEN[THEN.index(("lower", "upper")) :]
 
-GAP, BARS, READABLE, NARROW = 2, 20, 28, 8
+GAP, BARS, READABLE, FOLDED, NARROW = 2, 20, 28, 16, 8
 """Blanks between columns; cells that bars ask for; cells that a column of text keeps as long as columns of ``THEN`` can
-leave, and the fewest that it is folded to when none is left."""
+leave, and as long as any can, and the fewest that it is folded to when none is left."""
 NAMES = ("model", "candidate", "question", "old", "new", "name")
 """Columns of names, which terminals show with at most so many cells."""
 LONGEST_NAME = 40
@@ -73,12 +75,14 @@ class Layout(NamedTuple):
 @dataclass(frozen=True)
 class Table:
     """Columns of equal length by name. **title**: said above. **notes**: said below. **unit**: columns in the unit of
-    the intervals between the columns "lower" and "upper", beside those of `IN_UNIT`."""
+    the intervals between the columns "lower" and "upper", beside those of `IN_UNIT`. **spare**: columns that leave
+    after those of `SPARE`, which are main ones in other tables."""
 
     columns: Mapping[str, Sequence[Any] | np.ndarray]
     title: str = ""
     notes: Sequence[str] = ()
     unit: Sequence[str] = ()
+    spare: Sequence[str] = ()
 
     @classmethod
     def of(cls, frame: Any, title: str = "", notes: Sequence[str] = (), unit: Sequence[str] = ()) -> Table:
@@ -133,13 +137,17 @@ class Table:
 
         if width:
             room = BARS + GAP if bars else 0
-            for name in SPARE:
+            for name in (*SPARE, *self.spare):
                 if need() + room > width:
                     leave([name])
             for group in THEN:
                 # names are worth more than these columns, and less than intervals, for which they fold
                 if need(READABLE, None if group in DEAR else LONGEST_NAME) > width:
                     leave(group)
+            stay = {*[n for n in shown if numeric[n] and n != "rank"][:1], "rank", "score", *self.unit}
+            for name in [n for n in reversed(shown) if numeric[n] and n not in stay]:
+                if need(FOLDED) > width:
+                    leave([name])
             fixed = sum(own[n] for n in shown if numeric[n]) + GAP * (len(shown) - 1)
             own |= _shared({n: own[n] for n in shown if not numeric[n]}, width - fixed)
         place = lambda text, n: " " * (own[n] - cell_width(text)) + text if numeric[n] else pad(text, own[n])
@@ -167,7 +175,7 @@ class Table:
         """A ``table`` element. **bars**: drawn in a column of their own before that of their points. Columns of numbers
         have the class "number", those that leave narrow terminals "spare"."""
         cells = self.cells()
-        spare = {*SPARE, *(name for group in THEN for name in group)}
+        spare = {*SPARE, *self.spare, *(name for group in THEN for name in group)}
         marks = {
             name: " ".join([*(["number"] if number else []), *(["spare"] if name in spare else [])])
             for name, number in self.numeric().items()
@@ -187,8 +195,9 @@ class Table:
         body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns.values(), strict=True))
         head = "".join(head.values())
         width = len(cells) + (bars is not None)
-        caption = f"<caption>{safe(self.title)}</caption>\n" if self.title else ""
-        foot = f'<tfoot><tr><td colspan="{width}">{"<br>".join(map(safe, self.notes))}</td></tr></tfoot>\n'
+        words = lambda text: bound(safe(text))
+        caption = f"<caption>{words(self.title)}</caption>\n" if self.title else ""
+        foot = f'<tfoot><tr><td colspan="{width}">{"<br>".join(map(words, self.notes))}</td></tr></tfoot>\n'
         foot = foot if self.notes else ""
         return f"<table>\n{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot}</table>"
 
@@ -261,6 +270,11 @@ def visible(text: str) -> str:
         sign if sign not in _BIDI and unicodedata.category(sign) not in ("Cc", "Cs", "Zl", "Zp") else _escaped(sign)
         for sign in text
     )
+
+
+def bound(text: str) -> str:
+    """Text in which no line ends between a number and its sign of percent."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _escaped(sign: str) -> str:

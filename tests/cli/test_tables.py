@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -49,6 +50,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame(axes, columns=["model", "question", "trial"])
     frame["is_correct"], frame["completion_bpt"] = rng.integers(0, 2, len(frame)), rng.random(len(frame))
     frame.to_csv(out / "attempts.csv", index=False)
+    axes = [(a, b, rng.choice(["model_a", "model_b"]), f"category {c}") for a in NAMES for b in NAMES for c in range(9)]
+    frame = pd.DataFrame(
+        [row for row in axes if row[0] != row[1]], columns=["model_a", "model_b", "winner", "category"]
+    )
+    frame.to_csv(out / "battles.csv", index=False)
     return out
 
 
@@ -70,6 +76,8 @@ COMMANDS = {
     "methods": ["trials.npz", "-m", "avg", "-m", "borda"],
     "compare": ["trials.npz", "--old", NAMES[3], "--new", NAMES[0]],
     "diff": ["trials.npz", "--old", NAMES[3], "--new", NAMES[0]],
+    "fit --by": ["battles.csv", "--by", "category"],
+    "judges --sensitivity": ["judged.csv", "--samples", "50", "--sensitivity"],
     "converge": ["trials.npz", "--replicates", "50"],
     "demo": [],
     "evaluate": ["trials.npz"],
@@ -104,7 +112,10 @@ def test_every_command_that_prints_a_table_is_here() -> None:
 @pytest.mark.rank_promotion("allow")
 @pytest.mark.parametrize(
     "tables",
-    [pytest.param(c, marks=pytest.mark.slow if c in ("judges", "posterior") else ()) for c in COMMANDS],
+    [
+        pytest.param(c, marks=pytest.mark.slow if c in ("judges", "judges --sensitivity", "posterior") else ())
+        for c in COMMANDS
+    ],
     indirect=True,
 )
 def test_tables_keep_names_and_numbers_at_every_width(tables: list[Table]) -> None:
@@ -146,6 +157,27 @@ def test_columns_leave_in_the_stated_order() -> None:
     layout = Plain(columns).lay_out(20)
     assert layout.head.split() == ["rank", "model", "score"]
     assert "".join(line[6:14].strip() for line in layout.rows[0]) == "m" * 30
+
+
+def test_a_mean_leaves_where_it_is_not_what_is_ranked_by() -> None:
+    """At 60 columns `jaxrank evaluate` kept a posterior mean and lost the interval; that of rubrics is of the mean."""
+    ends = {"lower": [0.6], "upper": [0.8]}
+    table = Table({"rank": [1], "model": ["m" * 30], "bayes": [0.7], "mean": [0.7], "sd": [0.1], **ends})
+    spare = dataclasses.replace(table, bars=Bars("bayes", "lower", "upper"), spare=("mean",))
+    assert spare.fitted().lay_out(60, bars=True).left_out == ("mean", "sd")
+    assert spare.fitted().lay_out(30).left_out == ("mean", "sd", "lower", "upper")
+    main = Table({"rank": [1], "model": ["m" * 30], "mean": [0.7], "sd": [0.1], **ends}, bars=Bars("mean", *ends))
+    assert main.fitted().lay_out(30, bars=True).left_out == ("sd", "lower", "upper")
+
+
+def test_columns_to_the_right_leave_where_no_order_says_which() -> None:
+    """Ranks in 13 categories took 150 cells of a terminal of 60."""
+    columns = {"rank": [1], "model": ["m" * 30], **{f"category {c}": [c] for c in range(13)}}
+    for width, shown in ((60, 3), (100, 6), (400, 13)):
+        layout = Plain(columns).lay_out(width)
+        assert layout.left_out == tuple(f"category {c}" for c in range(shown, 13))
+        assert layout.used <= width
+    assert Plain(columns).lay_out(20).left_out == tuple(f"category {c}" for c in range(1, 13))
 
 
 def test_numbers_of_a_column_share_their_decimals() -> None:

@@ -190,7 +190,7 @@ def test_likelihood_of_judges_that_differ_by_candidate():
 
 @pytest.mark.slow
 @pytest.mark.rank_promotion("allow")
-@pytest.mark.filterwarnings("ignore:the chains have not settled")
+@pytest.mark.filterwarnings("ignore:the chains under")
 def test_judges_that_may_differ_by_candidate_widen_the_posterior():
     scores, _ = simulate(PI, THETA, 150, seed=1)
     short = {"n_samples": 200, "n_warmup": 200, "n_chains": 2}

@@ -181,7 +181,7 @@ def test_whole_numbers_are_compared_as_such(k, n):
 
 @pytest.mark.slow
 @pytest.mark.rank_promotion("allow")  # NumPyro's transforms broadcast over ranks
-@pytest.mark.filterwarnings("ignore:the chains have not settled")  # so few draws are enough for R-hat below 1.2
+@pytest.mark.filterwarnings("ignore:the chains under")  # so few draws are enough for R-hat below 1.2
 def test_judges_with_a_million_scores_each():
     """numerics 22: R-hat of 193 in float32, which was all there was."""
     shares = np.array([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]])

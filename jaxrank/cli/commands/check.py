@@ -40,7 +40,7 @@ def check(
     found = diagnose(data)
     columns = found.to_dict()
     shown = {name: columns[name] for name in ("severity", "finding", "says", "means")}
-    print(visible(repr(data)))
+    print(wrapped(visible(repr(data)), sys.stdout, "  "))
     for what, says in reading(data).items():
         print(wrapped(visible(f"  {what}: {says}"), sys.stdout, "    "))
     if found.findings and sys.stdout.isatty():

@@ -128,7 +128,10 @@ def _print(found: Any, table: Any) -> None:
     print(wrapped(found.sentence, sys.stdout), flush=True)
     if table is not None:
         print(flush=True)
-        Table.of(table.to_frame(), f"by {table.by}: verdicts hold for all lines at once", Bars("difference")).show()
+        lines = table.to_frame()
+        if sys.stdout.isatty() and table.groups:  # the sentence above has the two names
+            lines = lines.drop(columns=["new", "old"])
+        Table.of(lines, f"by {table.by}: verdicts hold for all lines at once", Bars("difference")).show()
     flips = found.flips(FLIPS)
     if len(flips):
         print(flush=True)

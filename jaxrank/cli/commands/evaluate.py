@@ -100,7 +100,8 @@ def evaluate(
     noun = found.interval().noun
     # intervals are those of the estimate, which a posterior mean of few trials may lie outside of
     shown = method if np.isfinite(found.point).all() else "mean"
-    table = Table(columns, f"{method}, {100 * level:g} % {noun}s", Bars(shown, "lower", "upper"))
+    spare = ("mean",) if shown == method else ()
+    table = Table(columns, f"{method}, {100 * level:g} % {noun}s", Bars(shown, "lower", "upper"), spare=spare)
     say(table.first(method, f"{percent(level)} {noun}"))
     table.emit(output)
     say(f"mean, sd: of the posterior under its prior; lower, upper: {found.interval().words}")

@@ -68,7 +68,7 @@ def fit(
     if since is not None:
         check_since(name, options, by, period, prior_file)
     if by is not None:
-        show_categories(data, by, name, options, output)
+        show_categories(data, by, name, options, level, output)
         return
     if period is not None:
         show_periods(data, period, level, output)

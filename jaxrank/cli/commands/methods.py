@@ -127,7 +127,8 @@ def _each(agreement: Any) -> Table:
             "tau_b": list(tau.values()),
             "group": [group[name] for name in tau],
             "same_order": [len(agreement.groups[group[name] - 1]) for name in tau],
-        }
+        },
+        spare=("group",),
     )
 
 

@@ -20,7 +20,7 @@ from jaxrank.cli.arguments import (
     with_data,
 )
 from jaxrank.cli.drawing import Plots, check_plots, draw_plots
-from jaxrank.cli.runtime import say
+from jaxrank.cli.runtime import in_flags, say
 from jaxrank.cli.sharing import GRACE, CheckpointFolder, ClaimTimeout, Grace, Shard, Steal, share_of, shared
 from jaxrank.cli.tables import Table
 from jaxrank.results.bars import Bars
@@ -109,7 +109,7 @@ def posterior(
     if save is not None:
         found.save(save)
     for problem in found.problems:
-        say(f"caution: {problem}")
+        say(f"caution: {in_flags(problem)}")
     say(f"{found.seconds:.1f} seconds, {found.divergences} divergences")
 
 

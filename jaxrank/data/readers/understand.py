@@ -220,7 +220,7 @@ def _wide(peek: Peek, options: Options, across: str, where: str) -> Layout:
     if options.wide is None:
         notes[0] += f"; wide={'questions' if across == 'models' else 'models'!r} would turn it"
     if left := [*out, *others]:
-        notes.append(f"columns {listed(left, 6)} are no scores of {across} and were left out")
+        notes.append(f"no scores of {across}, and left out: {listed(left, 6)}")
     found = {role: label, "trial": trial, "weight": weight, "group": group}
     lower = None
     return Layout("wide", {r: c for r, c in found.items() if c}, tuple(values), across, lower=lower, notes=tuple(notes))

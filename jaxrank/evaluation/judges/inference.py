@@ -155,8 +155,8 @@ def infer(
         r_hat, ess = split_gelman_rubin(score), effective_sample_size(score)
     if np.nanmax(r_hat) > 1.05 or np.nanmin(ess) < 100:
         warnings.warn(
-            f"the chains have not settled: R-hat up to {np.nanmax(r_hat):.3f}, effective sample size down to "
-            f"{np.nanmin(ess):.0f}; draw more samples, or use a prior that trusts the judges more",
+            f"the chains under prior {name!r} have not settled: R-hat up to {np.nanmax(r_hat):.3f}, effective sample "
+            f"size down to {np.nanmin(ess):.0f}; draw more samples, or use a prior that trusts the judges more",
             JaxrankWarning,
             stacklevel=2,
         )

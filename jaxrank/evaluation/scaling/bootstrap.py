@@ -18,6 +18,7 @@ from jaxrank.evaluation.scaling.noise_free import cross_fit_samples, exchanged
 from jaxrank.evaluation.scaling.result import ScalingResult
 from jaxrank.evaluation.scaling.steps import transitions
 from jaxrank.models.options import check_choice, check_count, check_flag, numbers
+from jaxrank.numerics.interval import share
 from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.resampling.draws import integers, ranker_key, replicate_key
 
@@ -152,7 +153,7 @@ def _warn_of_falls(falling: np.ndarray, names: tuple[str, ...], sampled: np.ndar
     worst, top = int(np.nanargmax(falling)), float(np.nanmax(sampled))
     above = f"; the bound of 1 on a score does not hold there, the largest of a sample is {top:.3g}" if top > 1 else ""
     warnings.warn(
-        f"tokens fall from one level to the next on {falling[worst]:.0%} of the samples of {names[worst]!r}; "
+        f"tokens fall from one level to the next on {share(falling[worst])} of the samples of {names[worst]!r}; "
         f"there the tokens do not follow the effort asked for{above}",
         JaxrankWarning,
         stacklevel=3,
