@@ -31,6 +31,8 @@ _MEANT = {
     **dict.fromkeys(("list_methods", "methods_list", "available"), "jaxrank.catalogue()"),
     **dict.fromkeys(("plot", "bar"), "jaxrank.fit(data).plot()"),
     **dict.fromkeys(("mcmc", "sample"), "jaxrank.posterior(data)"),
+    **dict.fromkeys(("judge", "fit_judges"), "jaxrank.judges.infer(scores)"),
+    **dict.fromkeys(("predict", "win_probability", "superiority"), "jaxrank.fit(data).superiority()"),
     **dict.fromkeys(("Battles", "battles", "matches"), "jaxrank.Comparisons(a, b, outcome)"),
 }
 """What people look for here first, and where it is."""

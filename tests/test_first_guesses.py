@@ -34,6 +34,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         tmp_path / "own.csv", index=False
     )
     VOTES.to_csv(tmp_path / "votes.csv", index=False)
+    tries = [("ada", q, t, answer, "4") for q in range(4) for t, answer in enumerate("445")]
+    columns = ["model", "question", "trial", "answer", "truth"]
+    pd.DataFrame(tries, columns=columns).to_csv(tmp_path / "completions.csv", index=False)
+    judged = [(j, c, q, 1 + (q > 1)) for j in "JK" for c in "ab" for q in range(4)]
+    pd.DataFrame(judged, columns=["judge", "candidate", "question", "score"]).to_csv(
+        tmp_path / "judged.csv", index=False
+    )
     (tmp_path / "sheet.xlsx").write_bytes(b"PK\x03\x04")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -65,6 +72,13 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "fit.plot of a kind": (lambda: jr.fit(DATA).plot("bar"), "leaderboard"),
     "an option": (lambda: jr.fit(VOTES, "elo", k=32), "did you mean K?"),
     "a data set": (lambda: jr.datasets.load("misguided"), "misguided_attention"),
+    "battles as tuples": (lambda: jr.fit([("x", "y", 1), ("y", "z", 0)]), "jaxrank.Comparisons(a, b, outcome)"),
+    "B=": (lambda: jr.bootstrap(DATA, B=50), "n_replicates"),
+    "confidence=": (lambda: jr.fit(DATA, confidence=0.9), "did you mean level"),
+    "a p-value": (lambda: jr.compare(DATA, "ada", "bob").p_value, "did you mean .p?"),
+    "majority vote": (lambda: jr.fit(DATA, "majority_vote"), "'maj_at_k'"),
+    "jr.judge": (lambda: jr.judge("judged.csv"), "jaxrank.judges.infer"),
+    "davidson": (lambda: jr.fit(VOTES, "davidson"), ""),
 }
 """The guess, and what its answer must hold; nothing where it works."""
 
@@ -110,6 +124,23 @@ COMMANDS: dict[str, str] = {
     "--list": "did you mean `jaxrank list`",
     "fit sheet.xlsx": "sheet.xlsx is a spreadsheet; save the sheet as csv",
     "list iterative": "families are",
+    "answers completions.csv --majority": "did you mean --rule majority",
+    "answers completions.csv -n 4": "did you mean --completions 4",
+    "answers completions.csv --rule self_consistency": "did you mean 'majority'?",
+    "answers completions.csv": "",
+    "judges judged.csv --model-column candidate": "did you mean --candidate-column",
+    "fit judged.csv": "`jaxrank judges FILE`",
+    "fit votes.csv --elo": "did you mean --scale elo",
+    "fit votes.csv --scale elo": "",
+    "fit votes.csv --model-a model_a": "did you mean --a-column",
+    "fit results.csv --output-format csv": "-o FILE.json, .csv or .parquet",
+    "battles votes.csv": "did you mean `jaxrank fit FILE`",
+    "predict votes.csv": "--plot superiority=pairs.svg",
+    "significance results.csv": "diff FILE --old OLD --new NEW",
+    "leaderboard votes.csv -o board.html": "a leaderboard is a folder",
+    "diff votes.csv --old x --new y": "--plot superiority=pairs.svg",
+    "fit votes.csv --period 30D -m elo": "leave --method out",
+    "evaluate votes.csv": "rank them by jaxrank fit",
     "help": "",
     "help fit": "",
     "version": "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jaxrank.cli.runtime import say
+from jaxrank.cli.runtime import in_flags, say
 from jaxrank.cli.tables import Bars, Table
 from jaxrank.errors import OptionError
 
@@ -161,10 +161,16 @@ def show_categories(
         say(line)
 
 
-def show_periods(data: Any, period: str, level: float, output: Path | None) -> None:
+def show_periods(
+    data: Any, period: str, method: str, options: dict[str, Any], level: float, output: Path | None
+) -> None:
     import jaxrank as jr
 
-    found = jr.ratings_over_time(data, period=parse_period(period))
+    if method != "bradley_terry" or {*options} - {"ties"}:
+        raise OptionError(
+            "--period is for Bradley-Terry strengths that move; leave --method out, --set has ties=half alone"
+        )
+    found = jr.ratings_over_time(data, period=parse_period(period), **options)
     Table.of(found.to_frame(level=level), found._title()).emit(output)
     for note in found.notes[len(data.notes) :]:
-        say(f"note: {note}")
+        say(f"note: {in_flags(note)}")

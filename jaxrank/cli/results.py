@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import jaxrank as jr
-from jaxrank.cli.runtime import say
+from jaxrank.cli.runtime import in_flags, say
 from jaxrank.cli.tables import Table
 from jaxrank.data.clusters import clustering
 from jaxrank.numerics.ranks import rank_scores
@@ -84,7 +84,7 @@ def say_notes(result: Any, level: float, include_partial: bool = False) -> None:
     if result.direction:
         say(result.direction)
     for note in result.notes[len(result.data.notes) :]:
-        say(f"note: {note}")
+        say(f"note: {in_flags(note)}")
     if result.data.partial.any() and not include_partial:
         say(f"note: {result.data.partial_note}; they stand below the others, --include-partial ranks them")
     if not result.has_interval:

@@ -44,6 +44,7 @@ IN_FLAGS: tuple[tuple[str, Any], ...] = (
     (r"\berrors='missing'", "--read errors=missing"),
     (r"\b(winner_as|model)=(?=[\"'])", r"--read \1="),
     (r"\bformat=\.\.\.", "--file-format ..."),
+    (r"\b(ties|comparison|separation)=[\"'](\w+)[\"']", r"--set \1=\2"),
     (r"\bextrapolate=True", "--set extrapolate=true"),
     (r"\blevels=\(0, 0\.5, 1\)", "--levels 0,0.5,1"),
     (r"\bthreshold=([\d.]+)", r"--threshold \1"),

@@ -144,7 +144,10 @@ def _as_float_and_missing(R: Any) -> tuple[np.ndarray, np.ndarray]:
             "Pass successes and trials to Responses.from_counts instead"
         )
     if array.dtype.kind not in "biuf":
-        raise DataError(f"R holds values of type {array.dtype}; scores are numbers, booleans, or NaN")
+        raise DataError(
+            f"R holds values of type {array.dtype}; scores are numbers, booleans, or NaN. With names they are columns "
+            "of a table, as jaxrank.from_frame reads it; battles are jaxrank.Comparisons(a, b, outcome)"
+        )
     values = array.astype(np.float64)
     missing = np.isnan(values)
     return np.where(missing, -1.0, values), missing

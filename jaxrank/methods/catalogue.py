@@ -74,6 +74,7 @@ SPOKEN = {
     r"pass_hat_\d+": ("pass_hat_k",),
     "default": ("avg",),
     "winrate": ("win_rate",),
+    r"majority_vot(e|ing)|self_consistency|(maj|cons)(_at)?_\d+": ("maj_at_k",),
     "irt|1pl": ("rasch_map", "mml_rasch"),
     "mml": ("mml_rasch", "mml_2pl", "mml_3pl"),
     "2pl": ("rasch_2pl_map", "mml_2pl"),
@@ -109,6 +110,12 @@ _ARGUMENTS = {
     "size": "jaxrank.model_pools",
 }
 """Arguments of the public calls, which a mistyped option may have meant, and where they belong."""
+_SAME_ARGUMENT = {
+    **dict.fromkeys(("B", "n_boot", "n_bootstrap", "n_resamples", "replicates"), "n_replicates"),
+    **dict.fromkeys(("confidence", "confidence_level", "alpha", "ci"), "level"),
+    **dict.fromkeys(("random_state", "rng", "key"), "seed"),
+}
+"""What some of them are called elsewhere."""
 
 
 def _check_options(name: str, options: dict[str, Any], fields: list[str]) -> None:
@@ -125,6 +132,8 @@ def _nearest(key: str, fields: list[str]) -> str:
     """The option or argument that a name stands nearest to, and where it belongs; empty where none is near."""
     if key in _ARGUMENTS:
         return f"the argument of {_ARGUMENTS[key]}"
+    if key in _SAME_ARGUMENT:
+        return f"{_SAME_ARGUMENT[key]}, an argument of {_ARGUMENTS[_SAME_ARGUMENT[key]]}"
     known = [*fields, *_ARGUMENTS]
     other_case = [other for other in known if other.lower() == key.lower()]
     at_its_start = [other for other in known if other.startswith(f"{key}_") or key.startswith(f"{other}_")]

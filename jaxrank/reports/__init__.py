@@ -121,12 +121,17 @@ def leaderboard(
     **anchor**: as of `jaxrank.ratings`. **level**: of all intervals. **command**: shown as what made the page.
     **tell**: called with the sentence that the page begins with, such as ``print``.
 
-    Files of an earlier run are replaced, others left alone; returns the page. `OptionError` where ``folder`` is a file.
+    Files of an earlier run are replaced, others left alone; returns the page. `OptionError` where ``folder`` is a file
+    or is called as one.
     Needs matplotlib (``jaxrank[plot]``).
     """
     page = Path(folder) / "index.html"
     if page.parent.exists() and not page.parent.is_dir():
         raise OptionError(f"{str(folder)!r} is a file; give the folder that the page goes to")
+    if page.parent.suffix in (".html", ".htm", ".pdf", ".md"):
+        raise OptionError(
+            f"{str(folder)!r} names a page; a leaderboard is a folder with index.html and tables: {page.parent.stem!r}"
+        )
     from jaxrank.reports.board import json_of, make_board, tables_of
 
     board = make_board(data, method, covariates, side, cluster, category, period, anchor, level, title, command)

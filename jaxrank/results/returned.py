@@ -85,9 +85,8 @@ class Returned(abc.ABC):
         def __getattr__(self, name: str) -> Any:
             """Never found: where it is, for names that people try."""
             if name in _MEANT and not hasattr(type(self), name):
-                raise AttributeError(
-                    f"a {type(self).__name__} has no {name!r}; did you mean {_MEANT[name]}?", name=name
-                )
+                meant = ".p" if name.startswith("p") and "p" in vars(self) else _MEANT[name]
+                raise AttributeError(f"a {type(self).__name__} has no {name!r}; did you mean {meant}?", name=name)
             return object.__getattribute__(self, name)  # raises what there is to say
 
     def summary(self, format: str = "text") -> str:

@@ -264,7 +264,7 @@ def test_ties() -> None:
     ("call", "words"),
     [
         (lambda a: a.select("weighted"), "scores"),
-        (lambda a: a.select("vote"), "the rules are majority"),
+        (lambda a: a.select("vote"), "did you mean 'majority'\\? the rules are majority"),
         (lambda a: a.select("majority", n=9), "n=9"),
         (lambda a: a.accuracy(), "truth"),
         (lambda a: an.Answers([[["a"], ["a", "b"]]]), "from 1 to 2 completions"),

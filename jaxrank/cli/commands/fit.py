@@ -61,7 +61,7 @@ def fit(
 
     check_output("--output", output)
     plots = check_plots(plot, Result)
-    name = chosen_method(method, data, prior_file)
+    name = chosen_method(method or ("bradley_terry" if period is not None else None), data, prior_file)
     options = settings_of(name, settings) | ({"covariates": covariate} if covariate else {})
     options |= {"side": True} if side else {}
     check_views(scale, anchor, by, period, plot)
@@ -71,7 +71,7 @@ def fit(
         show_categories(data, by, name, options, level, output)
         return
     if period is not None:
-        show_periods(data, period, level, output)
+        show_periods(data, period, name, options, level, output)
         return
     R0 = None if prior_file is None else read_prior(prior_file, data)
     result = fit_quietly(data, name, R0=R0, seed=seed, **options)

@@ -265,5 +265,7 @@ def refusal(
         )
     if not options.trials and not options.battles and len(missing) > 1:
         settle.append("; battles need a=..., b=... and winner=...")
+    if {"judge", "candidate"} <= {*peek.names}:
+        settle.append("; candidates are ranked from scores of judges by `jaxrank judges FILE` or jaxrank.judges.infer")
     said = " and ".join(f"no {m} column" for m in missing)
     return f"{said}; the columns are {shown_table(peek)}{understood}. {' '.join(settle).replace(' ;', ';')}"

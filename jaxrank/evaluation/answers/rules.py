@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jaxrank.data.names import nearest
 from jaxrank.errors import OptionError
 from jaxrank.models.options import check_choice, check_count, check_flag, check_number
 
@@ -348,6 +349,9 @@ RULES: dict[str, type[Rule]] = {
 }
 
 
+_SPOKEN = {**dict.fromkeys(("self_consistency", "vote", "voting"), "majority"), "bon": "best_of_n"}  # names elsewhere
+
+
 def called(rule: Any) -> str:
     """The name of a rule, with the options that are not at their defaults and are shown at all."""
     shown = [
@@ -365,7 +369,8 @@ def rule_of(rule: str | Rule, **options: Any) -> Rule:
             raise OptionError(f"{rule} has its options already; leave {', '.join(options)} out")
         return rule
     if rule not in RULES:
-        raise OptionError(f"rule={rule!r}; the rules are {', '.join(RULES)}")
+        near = nearest(_SPOKEN.get(str(rule), str(rule)), RULES, 1)
+        raise OptionError(f"rule={rule!r}; {f'did you mean {near}? ' * bool(near)}the rules are {', '.join(RULES)}")
     made = RULES[rule]
     known = list(made.__dataclass_fields__)
     if unknown := [name for name in options if name not in known]:
