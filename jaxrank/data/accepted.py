@@ -60,7 +60,9 @@ def _made(data: DataLike) -> Data:
     except DataError as error:
         if "=..." not in str(error) and "wide=" not in str(error):
             raise
-        raise DataError(f"{error} Name columns in jr.from_frame(frame, model=...), and pass what it returns.") from None
+        raise DataError(
+            f"{str(error).rstrip('.')}. Name columns in jr.from_frame(frame, model=...), and pass what it returns."
+        ) from None
 
 
 def is_array(data: object) -> bool:
