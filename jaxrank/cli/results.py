@@ -11,6 +11,7 @@ import jaxrank as jr
 from jaxrank.cli.runtime import in_flags, say
 from jaxrank.cli.tables import Table
 from jaxrank.data.clusters import clustering
+from jaxrank.data.columns import GROUP
 from jaxrank.numerics.ranks import rank_scores
 from jaxrank.resampling.progress import progress_bar
 from jaxrank.results.bars import Bars
@@ -85,7 +86,23 @@ def say_notes(result: Any, level: float, include_partial: bool = False) -> None:
         say(result.direction)
     for note in result.notes[len(result.data.notes) :]:
         say(f"note: {in_flags(note)}")
+    if note := _tasks(result.data):
+        say(f"note: {note}")
     if result.data.partial.any() and not include_partial:
         say(f"note: {result.data.partial_note}; they stand below the others, --include-partial ranks them")
     if not result.has_interval:
         say(f"note: {result.method} has no analytic intervals; `jaxrank bootstrap -m {result.method}` draws them")
+
+
+def _tasks(data: Any) -> str:
+    """That questions of tasks of unequal size are pooled, where they are and nobody has weighted them."""
+    columns = data.question_columns if data.questions else {}
+    if GROUP not in columns or "weight" in columns:
+        return ""
+    names, sizes = np.unique(np.asarray(columns[GROUP]).astype(str), return_counts=True)
+    if len(set(sizes.tolist())) < 2:
+        return ""
+    of = ", ".join(f"{name} {n}" for name, n in zip(names[:6], sizes, strict=False)) + (
+        ", ..." if names[6:].size else ""
+    )
+    return f"every question counts once, whatever the size of its task ({of}); `jaxrank report` ranks in each task"

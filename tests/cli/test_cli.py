@@ -429,3 +429,15 @@ def test_process_runs_in_float64_and_keeps_compiled_code(tmp_path: Path, results
     subprocess.run(command, env=environment(**variables), capture_output=True, check=True)
     assert any(own.iterdir())
     assert not second.exists()
+
+
+def test_pooled_tasks_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """front-door C7: 150 and 80 questions of two tasks were pooled without a word."""
+    rows = [(m, q, "sums" if q < 3 else "words", (q + (m == "b")) % 2) for m in "ab" for q in range(8)]
+    for name, kept in (("unequal", rows), ("equal", [row for row in rows if row[1] < 6])):
+        frame = pd.DataFrame(kept, columns=["model", "question", "task", "score"])
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        with jax.enable_x64(True), pytest.raises(SystemExit):
+            make_app()(["fit", str(tmp_path / f"{name}.csv"), "--group-column", "task"], prog_name="jaxrank")
+        told = "every question counts once, whatever the size of its task (sums 3, words 5)" in capsys.readouterr().err
+        assert told == (name == "unequal")
