@@ -8,6 +8,7 @@ the program looks for a direction in it that moves any pair of outcomes apart.
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -257,3 +258,30 @@ def statuses(method: str, data: tuple[np.ndarray, ...]) -> np.ndarray:
     else:
         stat = Orders(first.astype(jnp.int32), second.astype(number), N_MODELS)
     return np.asarray(jax.jit(jax.vmap(lambda s: ranker(s).status))(stat))
+
+
+def slates_cone(outcomes: np.ndarray, x: np.ndarray, composite: bool) -> Cone:
+    """`sets_cone` where alternative i of event e has the covariates ``x`` (E, L, C), whose coefficients are parameters
+    behind the strengths; a choice of the whole slate is no outcome."""
+    n_models, n_covariates = x.shape[1:]
+    use = [k for k, e in enumerate(outcomes) if np.any(e == 1) and np.any(e == 0)]
+    active = sorted({int(np.sum(outcomes[k] == 1)) for k in use})
+    n = n_models + n_covariates + (0 if composite else len(active))
+    of_places = [np.column_stack([np.eye(n_models), x[k], np.zeros((n_models, n))])[:, :n] for k in range(len(x))]
+
+    def feature(k: int, members: Any) -> np.ndarray:
+        out = of_places[k][list(members)].mean(axis=0)
+        out[n_models + n_covariates + active.index(len(members))] = 1
+        return out
+
+    rows = []
+    for k in use:
+        chosen, slate = np.flatnonzero(outcomes[k] == 1), np.flatnonzero(outcomes[k] >= 0)
+        if composite:
+            rows += [of_places[k][i] - of_places[k][j] for i in chosen for j in np.flatnonzero(outcomes[k] == 0)]
+            continue
+        own = feature(k, tuple(chosen))
+        sizes = [t for t in active if t < len(slate)]
+        rows += [own - feature(k, s) for t in sizes for s in itertools.combinations(slate, t)]
+    idle = [] if composite else [np.ones(1)] * bool(active)
+    return rows, [np.ones(n_models), *idle], n

@@ -138,6 +138,8 @@ _COLUMNS = {
     "voter": "the judge of battles",
     "category": "the category of battles",
     "time": "the time of battles",
+    "order": "the list that a row of ordered lists is of",
+    "place": "the place in that list, 1 the best",
 }
 """Options of ``read`` that name one column, here ``--model-column`` and so on, and what the column holds."""
 
@@ -218,7 +220,6 @@ def with_data_or_runs(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _data_or_runs(files: list[str], **options: Any) -> Any:
-    from jaxrank.errors import DataError
     from jaxrank.studies.compare import runs
 
     if len(files) != 2:
@@ -338,9 +339,8 @@ def _other_options(read: Callable[..., Any], options: dict[str, Any]) -> dict[st
     own = ("path", "format", *[c for c in _COLUMNS if c != "model"], "score", "wide", "model_from_path", "missing")
     own = (*own, "levels", "threshold")
     known = [name for name in inspect.signature(read).parameters if name not in own]
-    for name in options:
-        if name not in known:
-            raise OptionError(f"--read {name}=...: there is no such option; there are {', '.join(known)}")
+    if (name := next((name for name in options if name not in known), None)) is not None:
+        raise OptionError(f"--read {name}=...: there is no such option; there are {', '.join(known)}")
     return options
 
 

@@ -21,7 +21,8 @@ Covariates = Annotated[
     typer.Option(
         "--covariate",
         metavar="COLUMN",
-        help="A column whose difference shifts the odds, or NAME of two columns NAME_a and NAME_b; may be repeated.",
+        help="A column whose difference shifts the odds, or NAME of two columns NAME_a and NAME_b; of ordered lists a "
+        "column with a number for each model of a list; may be repeated.",
         rich_help_panel=BATTLES,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Which cluster each question is of, or each battle: by a column that the data carry."""
+"""Which cluster each question is of, or each battle or ordered list: by a column that the data carry."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.kind import Data
+from jaxrank.data.kind import Counted, Data
 from jaxrank.data.responses import Responses
 from jaxrank.errors import OptionError, one_line
 
@@ -18,7 +17,7 @@ FEW = 20
 
 
 class Clustering(NamedTuple):
-    """**column**: where it comes from.  **index**: int (K,), the cluster of every question, of battles of every row,
+    """**column**: where it comes from.  **index**: int (K,), the cluster of every question, else of every row,
     0..size-1.  **size**: how many clusters there are.  **alone**: units without a value in the column, each a cluster
     of its own."""
 
@@ -39,7 +38,7 @@ class Clustering(NamedTuple):
 
 
 def clustering(data: Data, column: str) -> Clustering:
-    """The clusters that a column makes of the questions of trials ("group"), or of battles ("voter", "question").
+    """The clusters that a column makes of the questions of trials ("group"), or of battles or ordered lists ("voter").
 
     `OptionError` for a column that there is not, with those that there are, and for a single cluster, which says
     nothing about others.
@@ -85,4 +84,5 @@ def _columns(data: Data) -> Mapping[str, np.ndarray]:
     """The columns of what can be drawn by clusters."""
     if isinstance(data, Responses):
         return data.question_columns
-    return data.columns if isinstance(data, Comparisons) else {}
+    known = data.columns if isinstance(data, Counted) else {}
+    return {name: column for name, column in known.items() if column.ndim == 1}

@@ -13,6 +13,7 @@ import numpy as np
 from jaxrank.data.columns import WEIGHT
 from jaxrank.data.kind import Counted, Data, check_kind, frozen, joined_notes, union
 from jaxrank.data.names import as_notes, check_names, listed, name_list, places
+from jaxrank.data.row_columns import absent, row_columns
 from jaxrank.errors import DataError, OptionError
 
 A_WINS, B_WINS, TIE = 0, 1, 2
@@ -338,24 +339,7 @@ def _outcomes(outcome: np.ndarray) -> np.ndarray:
 
 def _columns(columns: Any, size: int) -> dict[str, np.ndarray]:
     """What else is known of each battle: float64 where all values are numbers or absent, else objects."""
-    if columns is None:
-        return {}
-    if not isinstance(columns, Mapping) or not all(isinstance(name, str) and name for name in columns):
-        raise DataError("columns must map names to lists of one value a battle")
-    out = {}
-    for name, given in columns.items():
-        try:
-            values = np.asarray(given)
-        except ValueError:
-            values = np.zeros(0)
-        if values.shape != (size,) or isinstance(given, str | bytes):
-            raise DataError(f"column {name!r} needs one value for each of {size} battles; it has shape {values.shape}")
-        if values.dtype.kind in "biuf":
-            out[name] = values.astype(np.float64)
-        else:
-            out[name] = values.astype(object)
-            if (absent := np.array(out[name] != out[name], bool)).any():
-                out[name][absent] = None
+    out = row_columns(columns, size, "battle")
     if WEIGHT in out:
         weight = out[WEIGHT]
         bad = ~(np.isfinite(weight) & (weight >= 0)) if weight.dtype.kind == "f" else np.ones(size, bool)
@@ -371,8 +355,7 @@ def _filled(part: Comparisons, name: str, *parts: Comparisons) -> np.ndarray:
         return part.columns[name]
     if name == WEIGHT:
         return part.weight
-    numbers = all(p.columns[name].dtype.kind == "f" for p in parts if name in p.columns)
-    return np.full(len(part.a), np.nan) if numbers else np.full(len(part.a), None, object)
+    return absent(len(part.a), [p.columns[name] for p in parts if name in p.columns])
 
 
 def _nameless(name: Any) -> bool:

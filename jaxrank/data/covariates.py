@@ -1,4 +1,4 @@
-"""Covariates of battles: columns of a battle table as differences between the two sides of every battle."""
+"""Covariates: which a model reads, and columns of a battle table as differences between the two sides of a battle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FLAT = 1e-9  # of its sum of squares: what is left of a covariate that is a fun
 
 @dataclass(frozen=True)
 class Design:
-    """Which covariates of battles a model reads.
+    """Which covariates a model reads. Of ordered lists: `jaxrank.data.slates`.
 
     **columns**: names.  **side**: whether a was shown first, as a covariate of its own, the last.  **relative**: how a
     pair of columns ``<name>_a``, ``<name>_b`` enters: as (a - b) / (a + b), 0 where both are 0, over its root mean
@@ -52,20 +52,31 @@ class Design:
         """`OptionError` or `DataError` for data that have no such columns, and, where they must be ``identified``
         without a prior, for covariates that say nothing beside the models."""
         if not isinstance(data, Comparisons):
-            named = f"covariates={self.columns!r}" if self.columns else "side=True"
+            lists = getattr(data, "form", "") == "rankings"
+            remedy = "use plackett_luce_rankings for lists" if lists else "leave covariates and side out"
             raise OptionError(
-                f"{named}: covariates are columns of battles (jaxrank.Comparisons), and these data are none; leave "
-                "covariates and side out"
+                f"{self.given}: covariates are columns of battles (jaxrank.Comparisons), and these data are none; "
+                f"{remedy}"
             )
         few = data.select(battles=np.arange(min(len(data.a), _FEW)))
         if not identified or unidentified(few, self.values(few)[0]) is None:
             return  # what some battles identify all of them do
-        if (flat := unidentified(data, self.values(data)[0])) is not None:
-            named = name_list(self.names, np.flatnonzero(np.abs(flat) > 0.1 * np.abs(flat).max()))
-            raise OptionError(
-                f"covariates: {named} is the same function of the models in every battle, so that no battle tells its "
-                "coefficient from their strengths; leave it out, or give coefficients a prior (covariate_var=)"
-            )
+        self.refuse(unidentified(data, self.values(data)[0]), data.unit)
+
+    @property
+    def given(self) -> str:
+        """The options, as they were given."""
+        return f"covariates={self.columns!r}" if self.columns else "side=True"
+
+    def refuse(self, flat: np.ndarray | None, unit: str) -> None:
+        """`OptionError` where a combination (C,) of covariates says nothing beside the models."""
+        if flat is None:
+            return
+        named = name_list(self.names, np.flatnonzero(np.abs(flat) > 0.1 * np.abs(flat).max()))
+        raise OptionError(
+            f"covariates: {named} is the same function of the models in every {unit}, so that no {unit} tells its "
+            "coefficient from their strengths; leave it out, or give coefficients a prior (covariate_var=)"
+        )
 
 
 def _difference(data: Comparisons, name: str, relative: bool) -> tuple[np.ndarray, bool]:
@@ -115,14 +126,20 @@ def unidentified(data: Comparisons, x: np.ndarray) -> np.ndarray | None:
 
     What is left of the covariates' products after the models are taken out (a Schur complement) is then singular.
     """
-    n, size = len(data.models), np.sqrt((data.count * x**2).sum(axis=1))
-    if (size == 0).any():
-        return (size == 0).astype(float)
-    x = x / size[:, None]
+    n = len(data.models)
     met = np.bincount(data.a * n + data.b, data.count, n * n).reshape(n, n)
     met = met + met.T
-    laplacian = np.diag(met.sum(axis=1)) - met
     pull = np.stack([np.bincount(data.a, data.count * v, n) - np.bincount(data.b, data.count * v, n) for v in x])
-    left = (x * data.count) @ x.T - pull @ np.linalg.pinv(laplacian, hermitian=True) @ pull.T
+    return flat_combination(np.diag(met.sum(axis=1)) - met, pull, (x * data.count) @ x.T)
+
+
+def flat_combination(laplacian: np.ndarray, pull: np.ndarray, products: np.ndarray) -> np.ndarray | None:
+    """`unidentified` from sums of products: of the models (L, L), of covariates with models (C, L), of covariates
+    (C, C)."""
+    size = np.sqrt(np.diag(products))
+    if (size == 0).any():
+        return (size == 0).astype(float)
+    pull = pull / size[:, None]
+    left = products / size[:, None] / size - pull @ np.linalg.pinv(laplacian, hermitian=True) @ pull.T
     values, vectors = np.linalg.eigh(left)
-    return vectors[:, 0] if values[0] < _FLAT * len(x) else None
+    return vectors[:, 0] if values[0] < _FLAT * len(products) else None

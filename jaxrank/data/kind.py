@@ -165,10 +165,11 @@ class Data(abc.ABC):
 class Counted(Data):
     """Battles or ordered lists: rows that came one after the other, each given ``count`` times, of no question.
 
-    **count**: float64 (E,).
+    **count**: float64 (E,).  **columns**: what else is known of them, arrays by name, (E,) of a row.
     """
 
     count: np.ndarray
+    columns: Mapping[str, np.ndarray]
 
     @property
     def weight(self) -> np.ndarray:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from jaxrank.data.kind import Counted, frozen, joined_notes, union
 from jaxrank.data.names import as_notes, check_names, listed, name_list, places
+from jaxrank.data.row_columns import joined_columns, row_columns
 from jaxrank.errors import DataError, OptionError
 
 
@@ -21,13 +23,17 @@ class Rankings(Counted):
     ``models``), best first; a nested list is a group of ties: ``["a", ["b", "c"], "d"]``. ``count`` says how often
     each order was given (a number of 0 or more, 1 by default). A model that an order leaves out was not part of it;
     with ``unlisted="below"`` it was part of it and placed below all that are listed, in an unknown order (top-k lists).
+    A set of winners is an order of two places. ``columns`` is what else is known, by name: of each order a list of E
+    numbers (NaN where absent) or texts, such as "voter"; of each model of each order a table (E, L) of numbers, such as
+    its "price".
 
     **places** (E, L) int16: 1 is the best place of an order, ties share a place, 0 for a model that took no part; with
     ``unlisted="below"`` the models left out share a last place that is marked in **open_end** (E,).
     **count** float64 (E,).  **models** names.  **notes** what was dropped, one sentence each.
+    **columns** arrays by name: (E,) float64 or objects, (E, L) float64 with NaN where a model took no part.
 
     Raises `DataError` for no orders, unknown names, a model twice in one order, a count that is negative or does not
-    match.
+    match, columns of another shape.
 
     >>> import jaxrank as jr
     >>> jr.Rankings([["ada", "bob", "cyd"], ["bob", ["ada", "cyd"]]]).places.tolist()
@@ -40,6 +46,7 @@ class Rankings(Counted):
     open_end: np.ndarray
     models: tuple[str, ...]
     notes: tuple[str, ...]
+    columns: Mapping[str, np.ndarray]
 
     def __init__(
         self,
@@ -48,6 +55,7 @@ class Rankings(Counted):
         count: Any = None,
         *,
         unlisted: str = "absent",
+        columns: Mapping[str, Any] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         if not isinstance(unlisted, str) or unlisted not in ("absent", "below"):
@@ -72,11 +80,17 @@ class Rankings(Counted):
             open_end = (places == 0).any(axis=1)
             last = places.max(axis=1, keepdims=True) + 1
             places = np.where((places == 0) & open_end[:, None], last, places).astype(np.int16)
-        self._set(places, count, open_end, names, notes)
+        self._set(places, count, open_end, names, notes, columns)
 
     @classmethod
     def from_places(
-        cls, places: Any, models: Sequence[Any] | None = None, count: Any = None, *, notes: Sequence[str] = ()
+        cls,
+        places: Any,
+        models: Sequence[Any] | None = None,
+        count: Any = None,
+        *,
+        columns: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
     ) -> Rankings:
         """From a table (orders x models) of places, 1 is best, equal places tie, 0 for models that took no part."""
         try:
@@ -91,21 +105,26 @@ class Rankings(Counted):
         count = _counts(count, len(table))
         self = cls.__new__(cls)
         names = check_names(models, table.shape[1], "model")
-        self._set(_dense(table), count, np.zeros(len(table), bool), names, notes)
+        self._set(_dense(table), count, np.zeros(len(table), bool), names, notes, columns)
         return self
 
-    def _set(self, places, count, open_end, names, notes) -> None:
+    def _set(self, places, count, open_end, names, notes, columns) -> None:
         never = np.flatnonzero(~(places > 0).any(axis=0))
         if len(never):
             raise DataError(f"no order lists {name_list(names, never)}; leave these models out")
-        self._hold(places, count, open_end, names, notes)
+        self._hold(places, count, open_end, names, notes, row_columns(columns, len(places), "order", len(names)))
 
-    def _hold(self, places, count, open_end, names, notes) -> None:
+    def _hold(
+        self, places, count, open_end, names, notes, columns: Mapping[str, np.ndarray] = MappingProxyType({})
+    ) -> None:
         object.__setattr__(self, "places", frozen(places, np.int16))
         object.__setattr__(self, "count", frozen(count, np.float64))
         object.__setattr__(self, "open_end", frozen(open_end, bool))
         object.__setattr__(self, "models", tuple(names))
         object.__setattr__(self, "notes", as_notes(notes))
+        seen = self.places > 0
+        held = {k: frozen(v if v.ndim == 1 else np.where(seen, v, np.nan)) for k, v in columns.items()}
+        object.__setattr__(self, "columns", MappingProxyType(held))
 
     @classmethod
     def _made(cls, *fields: Any) -> Rankings:
@@ -159,7 +178,7 @@ class Rankings(Counted):
         return outcomes, np.bincount(choice, self.count[order], minlength=len(outcomes))
 
     def distinct(self) -> Rankings:
-        """Equal orders merged, their counts added."""
+        """Equal orders merged, their counts added; ``columns``, in which they may differ, are left out."""
         table = np.column_stack([self.places, self.open_end])
         kinds, index = np.unique(table, axis=0, return_inverse=True)
         count = np.bincount(index.reshape(-1), self.count, minlength=len(kinds))
@@ -183,7 +202,8 @@ class Rankings(Counted):
             rows = places(len(rows), orders, "orders")
         table, open_end = self.places[rows], self.open_end[rows]
         if models is None:
-            return self._made(table, self.count[rows], open_end, self.models, self.notes)
+            columns = {name: values[rows] for name, values in self.columns.items()}
+            return self._made(table, self.count[rows], open_end, self.models, self.notes, columns)
         i = places(self.models, models, "models")
         names = check_names([self.models[k] for k in i], len(i), "model")
         last = table.max(axis=1)
@@ -194,8 +214,10 @@ class Rankings(Counted):
             raise OptionError("models and orders leave no order of two models: choose models that were ranked together")
         left = len(self.places) - int(kept.sum())
         said = f"{left} of {len(self.places)} orders were left out by select: they hold fewer than two of its models"
-        part, open_end, count = _dense(part[kept]), open_end[kept], self.count[rows][kept]
-        return self._made(part, count, open_end, names, (*self.notes, said) if left else self.notes)
+        part, open_end, rows = _dense(part[kept]), open_end[kept], rows[kept]
+        columns = {k: v[rows] if v.ndim == 1 else v[np.ix_(rows, i)] for k, v in self.columns.items()}
+        notes = (*self.notes, said) if left else self.notes
+        return self._made(part, self.count[rows], open_end, names, notes, columns)
 
     def _joined(self, other: Rankings) -> Rankings:
         models, place = union(self.models, other.models)
@@ -203,11 +225,14 @@ class Rankings(Counted):
         table[: len(self.places), : len(self.models)] = self.places
         table[np.ix_(np.arange(len(self.places), len(table)), place)] = other.places
         count, open_end = np.concatenate([self.count, other.count]), np.concatenate([self.open_end, other.open_end])
-        return self._made(table, count, open_end, models, joined_notes(self, other))
+        sizes, at = (len(self.places), len(other.places)), (np.arange(len(self.models)), place)
+        columns = joined_columns((self.columns, other.columns), sizes, at, len(models))
+        return self._made(table, count, open_end, models, joined_notes(self, other), columns)
 
     def to_frame(self) -> Any:
         """One row for each model that an order lists (pandas): ``order``, ``model``, ``place``, the ``count`` of the
-        order, and ``open_end``, True where the model stands in the last place of models in an unknown order.
+        order, ``open_end``, True where the model stands in the last place of models in an unknown order, and
+        ``columns``; `jaxrank.from_frame` reads it back.
 
         >>> import jaxrank as jr
         >>> jr.Rankings([["ada", "bob"], ["bob"]]).to_frame()["place"].tolist()
@@ -220,7 +245,8 @@ class Rankings(Counted):
         last = self.open_end[order] & (place == self.places.max(axis=1)[order])
         model = np.array(self.models, object)[i]
         own = {"order": order, "model": model, "place": place, "count": self.count[order], "open_end": last}
-        return pd.DataFrame(own)
+        more = {k: v[order] if v.ndim == 1 else v[order, i] for k, v in self.columns.items() if k not in own}
+        return pd.DataFrame({**own, **more})
 
     @property
     def wins(self) -> np.ndarray:

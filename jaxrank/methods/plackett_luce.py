@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from jaxrank.data.battle_statistic import Battles
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit
-from jaxrank.models.options import SEPARATION, choice, part
-from jaxrank.models.pairs.fit import OfPairs, Support, fit_paired
+from jaxrank.models.options import SEPARATION, choice, columns, flag, number, part
+from jaxrank.models.pairs.battles import WithCovariates, check_design, fit_battles
+from jaxrank.models.pairs.fit import Support, fit_paired
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, log_odds
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.priors import PRIORS, Flat, Prior, as_prior
@@ -22,7 +24,7 @@ from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.solvers import SOLVERS
 
 
-class PlackettLuce(Ranker, OfPairs, LeavesUnread):
+class PlackettLuce(Ranker, WithCovariates, LeavesUnread):
     """Plackett-Luce strengths of pairwise wins by a minorise-maximise type of iteration.
 
     **Model** a win of i over j is a ranking of two: Pr(i > j) = pi_i / (pi_i + pi_j), pi = exp(theta)
@@ -33,7 +35,8 @@ class PlackettLuce(Ranker, OfPairs, LeavesUnread):
     **Fields** ``prior``, ``separation`` as in `BradleyTerry`.  ``update``: "newman" (default), pi_i <- sum_j w_ij pi_j
     / (pi_i + pi_j) over sum_j w_ji / (pi_i + pi_j) [newman2023], or "hunter", the MM iteration pi_i <- w_i / sum_j
     n_ij / (pi_i + pi_j) [hunter2004], which has the same fixed point and needs 2 to 100 times the steps.  ``mm``: the
-    fixed-point solver.  ``solver``: Newton, for a prior.
+    fixed-point solver.  ``solver``: Newton, for a prior or covariates.  ``covariates``, ``side``, ``relative``,
+    ``covariate_var`` as in `BradleyTerry`, whose fit it then is.
     **Status** as `BradleyTerry`; ``MAX_STEPS`` where the iteration is slow (nearly separated data).
     **Departs** the iteration runs on logarithms and is extrapolated, which leaves its fixed point. Scores are
     logarithms. Full rankings of several models go through ``plackett_luce_rankings``.
@@ -45,6 +48,10 @@ class PlackettLuce(Ranker, OfPairs, LeavesUnread):
     update: str = choice("newman", ("newman", "hunter"))
     mm: FixedPoint = part(FixedPoint(), FixedPoint, {"fixed-point": FixedPoint})
     solver: Solver = part(Newton(), Solver, SOLVERS)
+    covariates: tuple[str, ...] = columns()
+    side: bool = flag(False)
+    relative: bool = flag(True)
+    covariate_var: Any = number(None, above=0)
 
     @property
     def likelihood(self) -> BradleyTerryLikelihood:
@@ -53,10 +60,16 @@ class PlackettLuce(Ranker, OfPairs, LeavesUnread):
     def observed(self, stat: Pairs) -> Pairs:
         return Pairs(stat.wins, jnp.zeros_like(stat.ties))
 
-    def unread(self, stat: Pairs) -> str:
-        return unread_pairs(stat, "bradley_terry_davidson reads them")
+    def check(self, data: Any) -> None:
+        check_design(self, data)
 
-    def __call__(self, stat: Pairs, *, key: None = None) -> Fit:
+    def unread(self, stat: Any) -> str:
+        pairs = stat.pairs() if isinstance(stat, Battles) else stat
+        return unread_pairs(pairs, "bradley_terry_davidson reads them")
+
+    def __call__(self, stat: Any, *, key: None = None) -> Fit:
+        if isinstance(stat, Battles):
+            return fit_battles(self, stat)
         return fit_paired(self, stat, None if self.prior.proper else self._iterate)
 
     def _iterate(self, inside: Pairs, known: Support) -> Solution:

@@ -77,6 +77,22 @@ class Reads(eqx.Module):
         """An object with the methods of a statistic, or None."""
 
 
+class HasCoefficients(Reads):
+    """Mixin of rankers in which covariates shift the log-strengths.
+
+    **design**: which covariates; without names there are none.
+    """
+
+    @property
+    @abc.abstractmethod
+    def design(self) -> Any:
+        """A `jaxrank.data.covariates.Design`."""
+
+    @abc.abstractmethod
+    def parameter_covariance(self, stat: Any, fit: Fit) -> Float[Array, "n n"]:
+        """Covariance of strengths, coefficients and what the likelihood has behind them, at a fit with covariates."""
+
+
 def statistic_of(ranker: Ranker, data: Any) -> Any:
     """The statistic that a ranker reads from these data: counts of categories, where the scores are real numbers and it
     reads them, are moments."""

@@ -19,6 +19,8 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.clusters import battle_deviations
 from jaxrank.models.pairs.fit import PairedModel
 from jaxrank.models.ranker import MeanOfCells, MeanOfQuestions, Ranker
+from jaxrank.models.setwise.model import SetwiseModel
+from jaxrank.models.setwise.slates import slate_deviations
 from jaxrank.numerics.contributions import Contributions, contributions
 
 
@@ -26,7 +28,8 @@ def has_contributions(ranker: Ranker, data: Data, cluster: str | None = None) ->
     """Whether the method and the data are of a kind that `of_questions` knows, or `of_clusters` where a column is
     given."""
     if cluster is not None and not data.questions:
-        return isinstance(ranker, PairedModel) and data.form == "comparisons"
+        sets = isinstance(ranker, SetwiseModel) and ranker.reader is not None
+        return sets or (isinstance(ranker, PairedModel) and data.form == "comparisons")
     known = isinstance(ranker, PairedModel | MeanOfQuestions) or (isinstance(ranker, MeanOfCells) and ranker.of_cells)
     return len(data.questions) > 1 and known
 
@@ -71,9 +74,12 @@ def of_clusters(ranker: Ranker, stat: Any, fit: Fit, data: Data, column: str) ->
 def deviations(
     ranker: Ranker, stat: Any, fit: Fit, data: Data, column: str
 ) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """`battle_deviations` of the clusters that a column makes of battles; None as in `of_questions`."""
+    """`battle_deviations` or `slate_deviations` of the clusters that a column makes of battles or ordered lists; None
+    as in `of_questions`."""
     if not has_contributions(ranker, data, column) or not np.isfinite(np.asarray(fit.scores)).all():
         return None
+    if isinstance(ranker, SetwiseModel):
+        return slate_deviations(ranker, stat, fit, data, clustering(data, column))
     assert isinstance(ranker, PairedModel)
     return battle_deviations(ranker, stat, fit, data, clustering(data, column))
 

@@ -95,7 +95,7 @@ class Kept:
 
     **scores**: (B, L).  **status**: int8 (B,).  **steps**: int32 (B,).  **resolution**: (B,).
     **members**: int32 (B, L), the models of each replicate where the scheme draws pools, else None.
-    **coefficients**: (B, C), of battles with covariates, else None.
+    **coefficients**: (B, C), of data with covariates, else None.
     """
 
     scores: np.ndarray

@@ -1,4 +1,4 @@
-"""Coefficients of covariates of fits of battles."""
+"""Coefficients of covariates of fits of battles and ordered lists."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.models.pairs.battles import WithCovariates, inverse_information
 from jaxrank.models.pairs.fit import slopes_of
+from jaxrank.models.ranker import HasCoefficients
 from jaxrank.numerics.contributions import contributions
 from jaxrank.numerics.interval import check_level, normal_quantile
 from jaxrank.results.bars import Bars
@@ -28,8 +28,9 @@ class Coefficients(Returned):
     """The coefficients of covariates, (C,). Iterating gives a `Row` a covariate, ``[name]`` that of one.
 
     **names**: the covariates, "side" for having been shown first.  **estimates**, **standard_errors**, **lower**,
-    **upper**: log-odds of winning, of battles that differ by one unit of the covariate (its root mean square where it
-    is a ratio of two columns).  **units**: that unit.  **level**, **kind**: of the intervals, in words.
+    **upper**: log-odds of winning, of battles (of ordered lists: of two models) that differ by one unit of the
+    covariate (its root mean square where it is a ratio of two columns).  **units**: that unit.  **level**, **kind**: of
+    the intervals, in words.
     """
 
     names: tuple[str, ...]
@@ -84,8 +85,8 @@ class Coefficients(Returned):
 
 
 def coefficients(result: Result | Replicates, *, level: float = 0.95) -> Coefficients:
-    """The coefficients of a fit of battles with ``covariates`` or ``side``, with their errors: by the
-    clusters of a result that is `Result.clustered`, else from the observed information. Of `Replicates` the standard
+    """The coefficients of a fit of battles or ordered lists with ``covariates`` or ``side``, with their errors: by the
+    clusters of a result that is `Result.clustered`, else those of its method. Of `Replicates` the standard
     deviation of the finite ones, and percentile intervals (`Replicates.coefficient_interval`).
 
     `UnsupportedDataError` for a fit without covariates.
@@ -99,16 +100,16 @@ def coefficients(result: Result | Replicates, *, level: float = 0.95) -> Coeffic
     if isinstance(result, Replicates):
         return _of_replicates(result, level)
     ranker = result.ranker if isinstance(result, Result) else None
-    if not isinstance(ranker, WithCovariates) or not ranker.design.names:
+    if not isinstance(ranker, HasCoefficients) or not ranker.design.names:
         raise UnsupportedDataError(
-            "coefficients are of fits of battles with covariates: make one with "
+            "coefficients are of fits of battles or ordered lists with covariates: make one with "
             'jaxrank.fit(battles, "bradley_terry", covariates=[...], side=True)'
         )
     n, names = len(result.models), ranker.design.names
     beta = np.concatenate(slopes_of(result.fit)).astype(np.float64)
     with result.precision():
         if result.cluster is None:
-            variance = np.diag(np.asarray(inverse_information(ranker, result.stat, result.fit)))
+            variance = np.diag(np.asarray(ranker.parameter_covariance(result.stat, result.fit)))
             errors, quantile, kind = np.sqrt(variance)[n : n + len(beta)], normal_quantile(level), "normal"
         else:
             assert result.deviations is not None

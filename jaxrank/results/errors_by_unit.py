@@ -52,8 +52,9 @@ class ErrorsByUnit:
 
     @cached_property
     def deviations(self) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """How far each cluster of battles moves strengths and coefficients, of a result that is `clustered`: several
-        statements about it ask for the same. See `jaxrank.models.pairs.clusters.battle_deviations`; None for others."""
+        """How far each cluster of battles or lists moves strengths and coefficients, of a result that is `clustered`:
+        several statements about it ask for the same. See `jaxrank.models.pairs.clusters.battle_deviations`; None for
+        others."""
         if self.cluster is None or self.data.questions:
             return None
         with self.precision():
@@ -61,10 +62,10 @@ class ErrorsByUnit:
 
     def clustered(self, column: str) -> Self:
         """The same ranking with errors by clusters: what is said of uncertainty then holds where results of one cluster
-        are alike. ``column``: of the questions ("group"), or of battles ("voter").
+        are alike. ``column``: of the questions ("group"), or of battles or ordered lists ("voter").
 
         `OptionError` where the data have no such column; `UnsupportedDataError` for methods other than means over
-        questions and paired comparison models. A warning for fewer than 20 clusters.
+        questions, paired comparison models and set models with covariates. A warning for fewer than 20 clusters.
         """
         note = clustering(self.data, column).note
         if not has_contributions(self.ranker, self.data, column):

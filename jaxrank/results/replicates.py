@@ -39,7 +39,7 @@ class Replicates(Study):
     """The replicates themselves, and what only they can tell.
 
     **replicate_scores**: (B, L); **replicate_ranks**: int16 (B, L), 0 where a score is NaN; **status**: int8 (B,);
-    **steps**: int32 (B,).  **replicate_coefficients**: (B, C) of battles with covariates, else None, whose intervals
+    **steps**: int32 (B,).  **replicate_coefficients**: (B, C) of data with covariates, else None, whose intervals
     `jaxrank.coefficients` gives.
     """
 
@@ -99,10 +99,10 @@ class Replicates(Study):
         )
 
     def coefficient_interval(self, level: float = 0.95) -> Interval:
-        """Percentile interval of each coefficient of battles with covariates, (C,), as `interval` of a score."""
+        """Percentile interval of each coefficient of data with covariates, (C,), as `interval` of a score."""
         if self.replicate_coefficients is None:
             raise UnsupportedDataError(
-                f"coefficients are of battles with covariates, and {self.method} was run without: use "
+                f"coefficients are of data with covariates, and {self.method} was run without: use "
                 'jaxrank.bootstrap(battles, "bradley_terry", covariates=[...], side=True)'
             )
         level = check_level(level)

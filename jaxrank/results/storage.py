@@ -36,6 +36,7 @@ MODULES = frozenset(
             "data.event_statistics",
             "data.order_statistic",
             "data.rankings",
+            "data.slates",
         ),
         *("data.moments", "data.responses", "data.statistics"),
         *("data.weights", "numerics.interval", "numerics.separation", "numerics.status", "numerics.solve.fixed_point"),

@@ -167,7 +167,8 @@ def ranker_for(method: str | Ranker, data: Data, options: Mapping[str, Any]) -> 
     elif data.form == "rankings" and isinstance(method, PlackettLuce):
         if method.separation != "raise":
             raise OptionError("separation is for pairs; on ordered lists use PlackettLuceRankings, with a prior")
-        method = PlackettLuceRankings(prior=method.prior, solver=method.solver)
+        same = ("prior", "solver", "covariates", "side", "relative", "covariate_var")
+        method = PlackettLuceRankings(**{name: getattr(method, name) for name in same})
     try:
         return catalogue.make(method, **options)
     except OptionError as error:

@@ -228,3 +228,24 @@ def test_chains_are_shared_and_merged(results: Path, tmp_path: Path, capsys: pyt
         assert call(*words, "--checkpoint", folder, "--shard", "2/2") == 0
         assert call("merge", folder, "-o", merged) == 0
         assert merged.read_text() == alone.read_text()
+
+
+def test_ordered_lists_with_a_covariate(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Lists in long form: the ranking and the coefficient are those of Python, and what lists do not have is said."""
+    rng = np.random.default_rng(3)
+    lines = []
+    for k in range(40):
+        price = rng.normal(size=3).round(2)
+        places = np.argsort(np.argsort(price + rng.gumbel(size=3))) + 1
+        lines += [f"q{k},m{i},{places[i]},{price[i]}" for i in range(3)]
+    path, out = tmp_path / "lists.csv", tmp_path / "table.csv"
+    path.write_text("\n".join(["query,model,rank,price", *lines]))
+    asked = (path, "--order-column", "query", "-m", "plackett_luce", "--covariate", "price")
+    assert call("fit", *asked, "--output", out) == 0
+    data = jr.read(path, order="query")
+    fit = jr.fit(data, "plackett_luce", covariates="price", dtype="float64")
+    scores = {r["model"]: float(r["score"]) for r in rows(out)}
+    np.testing.assert_allclose([scores[m] for m in fit.models], fit.scores, atol=1e-9)
+    assert f"{fit.params['beta'][0]:.4f}" in capsys.readouterr().out
+    assert call("fit", *asked, "--side") == 2
+    assert "position" in capsys.readouterr().err

@@ -182,3 +182,28 @@ def test_documented():
     check_documented("plackett_luce_rankings")
     assert "full" in repr(jr.Rankings([[0, 1]]))
     assert "partial" in repr(jr.Rankings([[0, 1], [0, 1, 2]]))
+
+
+def test_columns_go_with_the_orders_and_their_models():
+    price = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    data = jr.Rankings([["ada", "bob", "cyd"], ["cyd", "ada"]], columns={"voter": ["v", None], "price": price})
+    assert np.array_equal(data.columns["price"], [[1, 2, 3], [4, np.nan, 6]], equal_nan=True)  # bob took no part
+    part = data.select(models=["cyd", "ada"], orders=[1])
+    assert part.columns["price"].tolist() == [[6, 4]] and part.columns["voter"].tolist() == [None]
+    assert data.select(orders=[1]).columns["voter"].tolist() == [None]
+    other = jr.Rankings([["eve", "ada"]], columns={"price": [[7.0, 8.0]], "day": [2]})
+    both = data + other
+    assert both.models == ("ada", "bob", "cyd", "eve")
+    assert np.array_equal(both.columns["price"][2], [7, np.nan, np.nan, 8], equal_nan=True)
+    assert both.columns["voter"].tolist() == ["v", None, None]
+    assert np.array_equal(both.columns["day"], [np.nan, np.nan, 2], equal_nan=True)
+    frame = data.to_frame()
+    assert frame["price"].tolist() == [1, 2, 3, 4, 6] and frame["voter"].dropna().tolist() == ["v", "v", "v"]
+    with pytest.raises(ValueError, match="read-only"):
+        data.columns["price"][0, 0] = 9
+    with pytest.raises(DataError, match=r"'price' needs one value for each of 2 orders, or a table of 2 x 3"):
+        jr.Rankings([["a", "b", "c"], ["b", "a"]], columns={"price": [1, 2, 3]})
+    with pytest.raises(DataError, match="holds texts"):
+        jr.Rankings([["a", "b"], ["b", "a"]], columns={"price": [["x", "y"], ["y", "x"]]})
+    with pytest.raises(DataError, match="for each order in one part"):
+        jr.concat([data, jr.Rankings([["eve", "ada"]], columns={"price": [7.0]})])

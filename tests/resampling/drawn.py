@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxrank.data.clusters import clustering
-from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.kind import Counted
 from jaxrank.resampling import as_scheme, draws
 from jaxrank.resampling.clusters import Clusters
 from jaxrank.resampling.uneven import WithinCells
@@ -27,8 +27,9 @@ def drawn_within_cells(R: np.ndarray, scheme: str, seed: int, b: int) -> np.ndar
     return out
 
 
-def drawn_by_cluster(battles: Comparisons, scheme: Clusters, seed: int, b: int) -> np.ndarray:
-    """How often each battle is in replicate ``b``, int (E,): as often as the cluster of one column that it is of."""
+def drawn_by_cluster(battles: Counted, scheme: Clusters, seed: int, b: int) -> np.ndarray:
+    """How often each battle or list is in replicate ``b``, int (E,): as often as the cluster of one column that it is
+    of."""
     bound = scheme.bound(battles)
     came = bound.draw(draws.replicate_key(jax.random.key(seed), b), b, battles.shape, jnp.float32)
     return np.bincount(came, minlength=bound.sizes[0])[clustering(battles, scheme.columns[0]).index]

@@ -61,8 +61,8 @@ def comparisons(
     if len(own):
         name = list(models)[sides[0][own[0]]]
         raise DataError(f"{where}{place(int(own[0]))}: {name!r} is compared with itself ({len(own)} such rows)")
-    extra = {role: _kept(columns[name], role in LABELS) for role, name in roles.named.items()}
-    extra |= {_free(name, extra): _kept(columns.pop(name)) for name in roles.kept}
+    extra = {role: kept_values(columns[name], role in LABELS) for role, name in roles.named.items()}
+    extra |= {_free(name, extra): kept_values(columns.pop(name)) for name in roles.kept}
     if roles.conversation is not None:
         told = conversation(coded(columns[roles.conversation]))
         extra |= {_free(name, extra): values for name, values in told.items()}
@@ -72,10 +72,10 @@ def comparisons(
     a, b = sides
     count = np.ones(n_rows)
     if roles.count is not None:
-        count = _counts(roles.count, coded(columns[roles.count]), where, place, "count")
+        count = counts_of(roles.count, coded(columns[roles.count]), where, place, "count")
         notes.append(f"column {roles.count!r} counts the battles of a row: {count.sum():.10g} in {n_rows} rows")
     if (name := roles.named.get("weight")) is not None:
-        extra["weight"] = _counts(name, coded(columns[name]), where, place, "weight")
+        extra["weight"] = counts_of(name, coded(columns[name]), where, place, "weight")
         notes.append(f"column {name!r} weights the battles: a battle of weight 2 counts as two")
     if roles.games is not None:
         second = _outcome(
@@ -146,8 +146,9 @@ def _outcome(
     return outcome, {} if grades is None else {"grade": grades}
 
 
-def _kept(column: Column | np.ndarray, label: bool = False) -> np.ndarray:
-    """A column as `Comparisons` keep it: float64, or objects with None where absent; labels are texts always."""
+def kept_values(column: Column | np.ndarray, label: bool = False) -> np.ndarray:
+    """A column as `Comparisons` and `Rankings` keep it: float64, or objects with None where absent; labels are always
+    texts."""
     if isinstance(column, np.ndarray) and not label:
         return column
     column = coded(column)
@@ -209,7 +210,7 @@ def apply(
     return a[keep], b[keep], outcome[keep], count[keep], rows[keep]
 
 
-def _counts(name: str, column: Column, where: str, place: Callable[[int], str], role: str) -> np.ndarray:
+def counts_of(name: str, column: Column, where: str, place: Callable[[int], str], role: str) -> np.ndarray:
     """Battles of each row: finite numbers of 0 or more."""
     table = np.full(len(column.values) + 1, np.nan)
     for c, v in enumerate(column.values):

@@ -37,6 +37,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "count": ("count", "counts", "n_battles"),
     "voter": ("voter", "judge", "annotator", "user_id", "voter_id", "judge_id", "worker", "worker_id", "user"),
     "category": ("category", "category_tag", "language", "surface"),
+    "order": ("order", "order_id", "list", "list_id", "ranking", "ranking_id", "ballot", "ballot_id"),
+    "place": ("place", "rank"),
     "time": ("time", "timestamp", "tstamp", "date", "datetime", "match_date", "tourney_date", "created_at"),
 }
 """Names that columns usually have, by what they hold; the first that a table has is taken."""

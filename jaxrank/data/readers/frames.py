@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
+from jaxrank.data.rankings import Rankings
 from jaxrank.data.readers import tables
 from jaxrank.data.readers.columns import ALIASES, Column, Peek, code, code_arrow, listed, numbers_arrow
 from jaxrank.data.readers.mappings import plain_mapping
@@ -55,6 +56,8 @@ def from_frame(
     voter: str | None = None,
     category: str | None = None,
     time: str | None = None,
+    order: str | None = None,
+    place: str | None = None,
     winner_as: str | Mapping[Any, str] | None = None,
     wide: str | None = None,
     lower_is_better: bool | Sequence[str] | None = None,
@@ -63,7 +66,7 @@ def from_frame(
     threshold: float | None = None,
     ties: str = "model",
     bothbad: str = "tie",
-) -> Responses | Comparisons:
+) -> Responses | Comparisons | Rankings:
     """A data frame of any library, or a mapping of columns, read as `read` reads a table, with its options.
 
     A frame that was pivoted is read by the names of its index and columns. A mapping from models to lists of scores has
@@ -79,8 +82,8 @@ def from_frame(
         raise DataError(f"a data frame is needed, or a mapping of columns, not a {type(frame).__name__}")
     options = Options(
         *(model, question, trial, score, answer, weight, group),
-        *(a, b, winner, a_score, b_score, count, voter, category, time, winner_as, wide, lower_is_better, missing),
-        *(None, levels, threshold, ties, bothbad),
+        *(a, b, winner, a_score, b_score, count, voter, category, time, order, place, winner_as, wide),
+        *(lower_is_better, missing, None, levels, threshold, ties, bothbad),
     )
     notes = []
     if isinstance(frame, Mapping):

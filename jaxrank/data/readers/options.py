@@ -12,7 +12,9 @@ TRIALS = ("model", "trial", "answer")
 """Options that only a table of trials has."""
 BATTLES = ("a", "b", "winner", "a_score", "b_score", "voter", "category", "time")
 """Options that only a table of battles has."""
-NAMES = ("question", "weight", "group", "count", *TRIALS, *BATTLES)
+LISTS = ("order", "place")
+"""Options that only a table of ordered lists has."""
+NAMES = ("question", "weight", "group", "count", *TRIALS, *BATTLES, *LISTS)
 WIDE = ("models", "questions")
 MISSING = ("observed", "common", "worst")
 
@@ -37,6 +39,8 @@ class Options:
     voter: str | None = None
     category: str | None = None
     time: str | None = None
+    order: str | None = None
+    place: str | None = None
     winner_as: str | Sequence[str] | Mapping[Any, str] | None = None
     wide: str | None = None
     lower_is_better: bool | Sequence[str] | None = None
@@ -73,6 +77,17 @@ class Options:
                 "model, trial, score and answer name the columns of trials, a, b and winner those of battles: give "
                 "one kind"
             )
+
+        if self.lists and (self.battles or self.wide is not None or self.score is not None or self.answer is not None):
+            raise OptionError(
+                "order and place name the columns of ordered lists, which have neither scores nor winners nor columns "
+                "of models: leave these options out"
+            )
+
+    @property
+    def lists(self) -> bool:
+        """Whether an option says that the table holds ordered lists."""
+        return any(getattr(self, name) is not None for name in LISTS)
 
     @property
     def trials(self) -> bool:

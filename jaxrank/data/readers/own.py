@@ -16,6 +16,7 @@ from jaxrank.data.readers.logs import Format, LogOptions
 from jaxrank.data.readers.parquet import open_parquet
 from jaxrank.data.readers.source import Source
 from jaxrank.data.responses import Responses
+from jaxrank.data.row_columns import absent
 from jaxrank.errors import DataError
 
 KEY = b"jaxrank"
@@ -91,7 +92,9 @@ def _of_rankings(data: Rankings) -> tuple[dict[str, Any], dict[str, Any]]:
     order, i = np.nonzero(data.places)
     columns = {"order": order, "model": _named(data.models, i), "place": data.places[order, i]}
     columns |= {"count": data.count[order], "open_end": data.open_end[order]}
-    return columns, {"orders": len(data.places)}
+    for name, values in data.columns.items():
+        columns[f"column {name}"] = _typed(values[order] if values.ndim == 1 else values[order, i])
+    return columns, {"orders": len(data.places), "of_models": [k for k, v in data.columns.items() if v.ndim == 2]}
 
 
 def _typed(values: np.ndarray) -> Any:
@@ -138,10 +141,8 @@ def _read(source: Source) -> Data:
     column = lambda name: table.column(name).to_numpy()
     codes = lambda name: table.column(name).combine_chunks().indices.to_numpy()
     models, notes = tuple(head["models"]), tuple(head["notes"])
+    extra = {n.removeprefix("column "): _column(table.column(n)) for n in table.column_names if n.startswith("column ")}
     if head["form"] == "comparisons":
-        extra = {
-            n.removeprefix("column "): _column(table.column(n)) for n in table.column_names if n.startswith("column ")
-        }
         a, b = codes("model_a"), codes("model_b")
         return Comparisons(a, b, column("outcome"), column("count"), models, columns=extra, notes=notes)
     if head["form"] == "rankings":
@@ -150,7 +151,12 @@ def _read(source: Source) -> Data:
         order = column("order")
         places[order, codes("model")] = column("place")
         count[order], open_end[order] = column("count"), column("open_end")
-        return Rankings._made(places, count, open_end, models, notes)
+        whole = {}
+        for name, values in extra.items():
+            of_models = name in head["of_models"]
+            whole[name] = absent(len(places), [values]) if not of_models else np.full(places.shape, np.nan)
+            whole[name][(order, codes("model")) if of_models else order] = values
+        return Rankings._made(places, count, open_end, models, notes, whole)
     i, m = codes("model"), codes("question")
     fields: dict[str, Any] = {"counts": None, "outcomes": None, "real": None}
     if "level" in table.column_names:

@@ -44,6 +44,8 @@ def read(
     voter: str | None = None,
     category: str | None = None,
     time: str | None = None,
+    order: str | None = None,
+    place: str | None = None,
     winner_as: str | Mapping[Any, str] | None = None,
     wide: str | None = None,
     model_from_path: str | None = None,
@@ -86,6 +88,9 @@ def read(
     ("error", "loss"), and a note. **missing**: questions that a model lacks, see `jaxrank.Responses`.
     **a**, **b**, **winner**, **count**: the columns of battles; **a_score**, **b_score** where two columns hold what
     either side scored; **question**, **voter**, **category**, **time**, **weight**: what else is known of a battle.
+    **order**, **place**: the columns of ordered lists in long form, a row for each model of a list: which list (or the
+    **question**) it is of, and its place there, 1 the best, equal places tie; a set of winners has two places. Other
+    columns are kept: what is the same for a whole list (a voter), and numbers of each model of a list (a price).
     **winner_as**: "name" where the column of winners names the model that won, "side" where it says model_a, left, a;
     by default what all rows allow, and an error where both are possible and differ; or what each code says,
     "1=a,2=b,0=tie".
@@ -118,8 +123,8 @@ def read(
     logs.check()
     options = Options(
         *(model if isinstance(model, str) or model is None else None, question, trial, score, answer, weight, group),
-        *(a, b, winner, a_score, b_score, count, voter, category, time, winner_as, wide, lower_is_better, missing),
-        *(errors, levels, threshold, ties, bothbad),
+        *(a, b, winner, a_score, b_score, count, voter, category, time, order, place, winner_as, wide),
+        *(lower_is_better, missing, errors, levels, threshold, ties, bothbad),
     )
     paths, repeated = resolve(path)
     files, kinds, notes = select(paths, format, path)

@@ -1,4 +1,4 @@
-"""Tables: from the columns of one file or several to ``Responses`` or ``Comparisons``."""
+"""Tables: from the columns of one file or several to ``Responses``, ``Comparisons`` or ``Rankings``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
-from jaxrank.data.readers import battles, wide
+from jaxrank.data.readers import battles, lists, wide
 from jaxrank.data.readers.answers import compared
 from jaxrank.data.readers.assemble import assemble, row_number
 from jaxrank.data.readers.columns import (
@@ -85,7 +85,7 @@ def open_part(
 
 
 def build(parts: list[Part], options: Options, notes: Sequence[str], place: Callable[[int], str] | None = None) -> Any:
-    """R or battles from tables that were understood alike."""
+    """R, battles or ordered lists from tables that were understood alike."""
     first, notes = parts[0], list(notes)
     for part in parts[1:]:
         if (part.layout.kind, part.layout.across, sorted(part.layout.roles)) != (
@@ -99,6 +99,11 @@ def build(parts: list[Part], options: Options, notes: Sequence[str], place: Call
             )
     notes += dict.fromkeys(note for part in parts for note in part.layout.notes)
     where = first.where if len(parts) == 1 else ""
+    if first.layout.kind == "lists":
+        common = [n for n in first.columns if all(n in part.columns for part in parts)]
+        columns = {n: joined([part.columns[n] for part in parts]) for n in common}
+        kept = [n for n in first.layout.values if n in common]
+        return lists.rankings(columns, first.layout.roles, kept, notes, where, place or row_number)
     if first.layout.kind == "battles":
         return _battles(parts, options, notes, where, place or row_number)
     return _trials(parts, options, notes, where, place or row_number)
@@ -243,7 +248,7 @@ def name_model(part: Part, name: str) -> None:
 
 def unread(names: Sequence[str], layout: Layout) -> list[str]:
     """A note on a column of counts that a table of trials has: nothing reads it."""
-    if layout.kind == "battles":
+    if layout.kind in ("battles", "lists"):
         return []
     counts = [c for c in names if c.strip().lower() in ALIASES["count"] and c not in layout.columns]
     return [f"column {counts[0]!r} is not read: each row is one trial"] if counts else []

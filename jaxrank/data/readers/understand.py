@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jaxrank.data.readers import aggregates, sides, wide
+from jaxrank.data.readers import aggregates, lists, sides, wide
 from jaxrank.data.readers.columns import ALIASES, Peek, find, listed, lower_is_better
 from jaxrank.data.readers.options import Options
 from jaxrank.errors import DataError
@@ -37,9 +37,11 @@ _OWN_TASK = ("task", "task_name", "dataset", "dataset_name", "benchmark", "subse
 class Layout:
     """How a table is read.
 
-    **kind**: "trials" (a row a trial), "answers" (a row a prediction), "wide", "battles".
-    **roles**: the column that plays each role (model, question, trial, score, answer, weight, group).
-    **values**: the columns of a wide table, **across** what they are: "models", "questions" or "metrics".
+    **kind**: "trials" (a row a trial), "answers" (a row a prediction), "wide", "battles", "lists" (a row a model of an
+    ordered list).
+    **roles**: the column that plays each role (model, question, trial, score, answer, weight, group; order, place).
+    **values**: the columns of a wide table, **across** what they are: "models", "questions" or "metrics"; of lists what
+    else is known of them.
     **battles**: the columns of a table of battles.  **lower**: whether lower scores are better, as far as known.
     **notes**: what was assumed.
     """
@@ -64,6 +66,8 @@ class Layout:
         """Those that hold numbers."""
         if self.battles is not None:
             return [*(self.battles.points or ()), *self.battles.numbers]
+        if self.kind == "lists":
+            return []
         return [
             *self.values,
             *(self.roles[r] for r in ("score", "weight") if r in self.roles and self.kind != "answers"),
@@ -80,6 +84,9 @@ def understand(peek: Peek, options: Options, where: str = "", *, path_names_mode
         return Layout("battles", battles=roles)
     if options.wide is not None:
         return _wide(peek, options, options.wide, where)
+    if (roles := lists.roles_of(peek, options, where)) is not None:
+        kept = tuple(name for name in peek.names if name not in roles.values())
+        return Layout("lists", roles, kept)
     if not options.trials and aggregates.is_leaderboard(peek.names):
         raise DataError(f"{where}{aggregates.refusal(peek.names)}")
     model = find("model", options.model, peek.names, where)
@@ -134,7 +141,7 @@ def _score(peek: Peek, named: str | None, taken: list[str | None], where: str) -
         return own[0], ()
     if None in taken:
         return None, ()
-    known = {alias for role in ("trial", "weight", "group", "count", "time") for alias in ALIASES[role]}
+    known = {alias for role in ("trial", "weight", "group", "count", "time", "place") for alias in ALIASES[role]}
     left, _ = wide.values_of(peek, [*taken, *(c for c in rest if c.strip().lower() in known)])
     if len(left) == 1:
         return left[0], (f"column {left[0]!r} is taken for the score: it is the only column of scores",)
@@ -263,6 +270,8 @@ def refusal(
         settle.append(
             "; for a wide table, with a column for each model, say wide='models', for each question wide='questions'"
         )
+    if missing == ["score"] and (place := find("place", None, peek.names)) is not None:
+        settle.append(f"; for ordered lists, a row for each model of a list, say place={place!r}")
     if not options.trials and not options.battles and len(missing) > 1:
         settle.append("; battles need a=..., b=... and winner=...")
     if {"judge", "candidate"} <= {*peek.names}:

@@ -12,13 +12,12 @@ from jaxtyping import Array, Float
 
 from jaxrank.data.battle_statistic import BattleReader, Battles
 from jaxrank.data.covariates import Design
-from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Pairs
 from jaxrank.errors import OptionError
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.likelihood import begin_near, covariance, maximise
 from jaxrank.models.pairs.covariates import CovariateLikelihood
-from jaxrank.models.pairs.existence import Direction, direction_of
+from jaxrank.models.pairs.existence import Direction, direction_of, grows
 from jaxrank.models.pairs.fit import (
     PairedModel,
     Support,
@@ -33,7 +32,7 @@ from jaxrank.models.pairs.fit import (
 )
 from jaxrank.models.pairs.grades import GradedOutcomes
 from jaxrank.models.pairs.outcomes import OutcomeModel
-from jaxrank.models.ranker import ChecksData, Reads, Settles
+from jaxrank.models.ranker import ChecksData, HasCoefficients, Settles
 from jaxrank.numerics.graph import connectivity
 from jaxrank.numerics.solve.linear import SMALL
 from jaxrank.numerics.solve.near import Near
@@ -44,7 +43,7 @@ _MANY = 2**16  # covariates of all battles from which the curvature costs many t
 _NEAR = 15.0  # up to here a point where Newton's step vanishes is an optimum: probabilities are not rounded away
 
 
-class WithCovariates(PairedModel, ChecksData, Reads, Settles):
+class WithCovariates(PairedModel, ChecksData, HasCoefficients, Settles):
     """What Bradley-Terry, Davidson and Rao-Kupper share where battles have covariates.
 
     **covariates**: names of columns of the battles.  **side**: whether a, who was shown first, has a coefficient too.
@@ -64,6 +63,9 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
     @property
     def reader(self) -> BattleReader | None:
         return BattleReader(self.design) if self.design.names else None
+
+    def parameter_covariance(self, stat: Any, fit: Fit) -> Float[Array, "n n"]:
+        return inverse_information(self, stat, fit)
 
     def covariance(self, stat: Any, fit: Fit) -> Float[Array, "models models"]:
         """From the observed information, coefficients and tie parameter estimated beside the strengths."""
@@ -89,13 +91,9 @@ class WithCovariates(PairedModel, ChecksData, Reads, Settles):
         found = separating(self, stat) if status == Status.NO_FINITE_OPTIMUM else None
         if found is None:
             return ""
-        pushed = np.flatnonzero(np.abs(found.beta) > 1e-6 * max(np.abs(found.beta).max(initial=0), 1e-300))
-        if not len(pushed):
-            return "strengths and thresholds can grow for ever together, and no battle becomes less likely; use a prior"
-        slopes = name_list(self.design.names, pushed)
-        return (
-            f"the coefficient of {slopes} can grow for ever, together with the strengths, and no battle becomes less "
-            "likely; leave it out, or give coefficients a prior (covariate_var=4)"
+        said = grows(self.design.names, found.beta, "battle")
+        return said or (
+            "strengths and thresholds can grow for ever together, and no battle becomes less likely; use a prior"
         )
 
     def settle(self, stat: Any, fit: Fit) -> Fit:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxrank.data.names import name_list
 from jaxrank.errors import ConvergenceError
 from jaxrank.models.pairs.outcomes import Limit
 
@@ -18,6 +19,18 @@ class Direction(NamedTuple):
 
     theta: np.ndarray
     beta: np.ndarray
+
+
+def grows(names: Sequence[str], beta: np.ndarray, unit: str) -> str:
+    """Which coefficients a direction ``beta`` (C,) moves for ever, a sentence with the remedy; empty where it moves
+    none. ``unit``: what becomes no less likely."""
+    pushed = np.flatnonzero(np.abs(beta) > _SURE * max(np.abs(beta).max(initial=0), 1e-300))
+    if not len(pushed):
+        return ""
+    return (
+        f"the coefficient of {name_list(names, pushed)} can grow for ever, together with the strengths, and no {unit} "
+        "becomes less likely; leave it out, or give coefficients a prior (covariate_var=4)"
+    )
 
 
 def direction_of(

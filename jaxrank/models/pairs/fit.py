@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxrank.data.names import name_list
 from jaxrank.data.statistics import Pairs
 from jaxrank.models.fit import Fit, solver_resolution
-from jaxrank.models.likelihood import Likelihood, begin_near, covariance, maximise
+from jaxrank.models.likelihood import Likelihood, covariance, maximise
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood, RaoKupperLikelihood, recession_exists
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import Explains, HasCovariance, StartsNear
@@ -50,22 +50,6 @@ class PairedModel(Explains, HasCovariance, StartsNear):
             return seen
         compared = (stat.total > 0).astype(seen.wins.dtype)
         return Pairs(seen.wins + jnp.asarray(pseudo, seen.wins.dtype) / 2 * compared, seen.ties)
-
-
-class OfPairs(PairedModel):
-    """A paired comparison ranker that reads pairs and nothing else."""
-
-    def covariance(self, stat: Pairs, fit: Fit) -> Float[Array, "models models"]:
-        """From the observed information, the tie parameter estimated beside the strengths."""
-        n = fit.scores.shape[-1]
-        return paired_covariance(self, stat, fit)[:n, :n]
-
-    def explain(self, stat: Pairs, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
-        return explanation(self, self.read(stat), Status(int(fit.status)), models)
-
-    def near(self, stat: Pairs, fit: Fit) -> PairedModel:
-        """With "extend", where groups of models have optima of their own, this model."""
-        return self if self.separation == "extend" else begin_near(self, near_pairs(self, stat, fit), fit)
 
 
 class Support(eqx.Module):

@@ -2,69 +2,38 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, Protocol
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.data.names import name_list
 from jaxrank.models.fit import Fit, precise, rounding_error, solver_resolution
-from jaxrank.models.likelihood import Likelihood, begin_near, covariance, gradient_and_inverse, maximise
+from jaxrank.models.likelihood import gradient_and_inverse, maximise
 from jaxrank.models.priors import Prior
-from jaxrank.models.ranker import Explains, Settles, StartsNear
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, gate, joint, orders_connected, set_totals
-from jaxrank.models.setwise.existence import has_finite_optimum
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
 from jaxrank.numerics.precision import HIGHEST
-from jaxrank.numerics.solve.linear import SMALL
-from jaxrank.numerics.solve.near import Near
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
 _TERMS = 2.0  # roundings, in units of eps, of one event's term of a gradient
 
 
-class SetwiseModel(Explains, StartsNear, Settles):
-    """What the setwise rankers share: a likelihood, a prior on the log-strengths and a solver.
+class Searched(Protocol):
+    """What a fit takes of a set model: its prior on the log-strengths, and its solver."""
 
-    **whole** (class attribute): whether the choice of a whole slate is a possible outcome.
-    """
+    @property
+    def prior(self) -> Prior: ...
 
-    whole: ClassVar[bool] = False
-
-    prior: eqx.AbstractVar[Prior]
-    solver: eqx.AbstractVar[Solver]
-
-    @abc.abstractmethod
-    def problem(self, stat: Any) -> tuple[Likelihood, Any]:
-        """The likelihood that is maximised, and what it reads."""
-
-    def near(self, stat: Any, fit: Fit) -> SetwiseModel:
-        return begin_near(self, _near(self, stat, fit), fit)
-
-    def settle(self, stat: Any, fit: Fit) -> Fit:
-        """Where the search for an optimum of Davidson-Luce ended without one, whether there is one."""
-        likelihood, _ = self.problem(stat)
-        open_ = int(fit.status) in (Status.MAX_STEPS, Status.NO_FINITE_OPTIMUM)
-        if self.prior.proper or not open_ or not isinstance(likelihood, DavidsonLuceLikelihood):
-            return fit
-        table = np.asarray(stat.outcomes), np.asarray(stat.weights)
-        exists = has_finite_optimum(*table, likelihood.n_orders, self.whole)
-        if exists is None:
-            return fit
-        status = Status.MAX_STEPS if exists else Status.NO_FINITE_OPTIMUM
-        return eqx.tree_at(lambda f: f.status, fit, jnp.asarray(status, jnp.int32))
-
-    def explain(self, stat: Any, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
-        return explanation(stat, Status(int(fit.status)), models, type(self).__name__)
+    @property
+    def solver(self) -> Solver: ...
 
 
-def fit_luce(model: SetwiseModel, c: Choices, single: bool = False) -> Fit:
+def fit_luce(model: Searched, c: Choices, single: bool = False) -> Fit:
     """Strengths under `LuceLikelihood`, with every failure as a status. ``single``: choices of several are
     undefined."""
     likelihood = LuceLikelihood()
@@ -79,7 +48,7 @@ def fit_luce(model: SetwiseModel, c: Choices, single: bool = False) -> Fit:
     return _fit(theta, status, solution, alive | tied, {"log_likelihood": likelihood.log_prob(theta, c)})
 
 
-def fit_davidson_luce(model: SetwiseModel, c: Choices, n_orders: int, whole: bool = False) -> Fit:
+def fit_davidson_luce(model: Searched, c: Choices, n_orders: int, whole: bool = False) -> Fit:
     """Strengths and tie parameters under `DavidsonLuceLikelihood`, with every failure as a status.
 
     Strong connectivity of the choices and of the tie orders is sufficient for a finite optimum, and necessary when all
@@ -146,7 +115,7 @@ def certified(
     return error, (decrement + rounding) * reach < 0.5
 
 
-def luce_covariance(model: SetwiseModel, c: Choices, fit: Fit, single: bool = False) -> Float[Array, "models models"]:
+def luce_covariance(model: Searched, c: Choices, fit: Fit, single: bool = False) -> Float[Array, "models models"]:
     """Covariance of centred log-strengths: the inverse information for single choices, and for the composite likelihood
     the sandwich of the scores of whole events, which counts the winners of one event as one observation."""
     theta = fit.scores
@@ -160,11 +129,11 @@ def luce_covariance(model: SetwiseModel, c: Choices, fit: Fit, single: bool = Fa
         # What each event moves: the inverse times the sum of squares would cancel where models met unequally often.
         moved = jnp.matmul(score, inverse, precision=HIGHEST)
         inverse = joint(moved, moved, c.weights)
-    return _where_known(inverse, known & (jnp.sum(c.weights) > 0))
+    return where_known(inverse, known & (jnp.sum(c.weights) > 0))
 
 
 def davidson_luce_covariance(
-    model: SetwiseModel, c: Choices, fit: Fit, n_orders: int, whole: bool = False
+    model: Searched, c: Choices, fit: Fit, n_orders: int, whole: bool = False
 ) -> Float[Array, "models models"]:
     """Covariance of centred log-strengths from the observed information."""
     totals = set_totals(c, n_orders, whole)
@@ -173,22 +142,11 @@ def davidson_luce_covariance(
     everyone = jnp.ones_like(c.met)
     _, inverse, known = gradient_and_inverse(DavidsonLuceLikelihood(n_orders), model.prior, params, totals, everyone)
     n_models = fit.scores.shape[0]
-    return _where_known(inverse[:n_models, :n_models], known[:n_models])
+    return where_known(inverse[:n_models, :n_models], known[:n_models])
 
 
-def _where_known(matrix: Array, known: Array) -> Array:
+def where_known(matrix: Array, known: Array) -> Array:
     return jnp.where(known[:, None] & known[None, :], matrix, jnp.nan)
-
-
-@eqx.filter_jit
-def _near(model: SetwiseModel, stat: Any, fit: Fit) -> Near:
-    likelihood, data = model.problem(stat)
-    if likelihood.n_extra == 0:
-        everyone = jnp.ones((fit.scores.shape[0],) * 2, bool)
-        inverse = covariance(likelihood, model.prior, fit.scores, data, everyone)
-        return Near(fit.scores, inverse, ends=len(inverse) > SMALL)
-    delta = fit.params["tie_strengths"]
-    return Near(jnp.concatenate([fit.scores, jnp.log(jnp.where(delta > 0, delta, 1))]), None)
 
 
 def explanation(stat: Any, status: Status, models: Sequence[str], name: str) -> str:

@@ -61,7 +61,7 @@ class LuceLikelihood(Likelihood):
             )
             return jax.tree.map(jnp.add, sums, new), jnp.sum(square, axis=0)
 
-        s, of_events = _in_turns(add, _Flows.none(pi), (stat.chosen, stat.rejected, stat.weights))
+        s, of_events = in_turns(add, _Flows.none(pi), (stat.chosen, stat.rejected, stat.weights))
         value = s.logs - jnp.dot(s.mass, params - top, precision=HIGHEST)
         # What i takes from j wherever both could be chosen. As a difference of two such flows the gradient of a model
         # that met few others is not lost in the rounding of those that met millions, if what one loses the other gains:
@@ -99,8 +99,9 @@ class _Flows(NamedTuple):
         return cls(jnp.zeros((), pi.dtype), one, one, pair, one, pair)
 
 
-def _in_turns(add: Callable, start: _Flows, events: tuple[Array, ...]) -> tuple[_Flows, Array]:
-    """Sums over all events, a few at a time: a lane of a batch then holds (L, `_EVENTS`) numbers, not (L, E)."""
+def in_turns(add: Callable, start: Any, events: tuple[Array, ...]) -> tuple[Any, Array]:
+    """Sums over all events, a few at a time: a lane of a batch then holds (L, `_EVENTS`) numbers, not (L, E). ``add``
+    gives the sums with those of some events, and a number for each of these."""
     n_events = events[0].shape[0]
     n_turns = max(1, -(-n_events // _EVENTS))
     if n_turns == 1:
@@ -172,7 +173,7 @@ class DavidsonLuceLikelihood(Likelihood):
         order = jnp.arange(1, self.n_orders + 1)
 
         def add(s: Array, sums: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            moments = _slate_moments(theta, eta, stat.slates[s], stat.active & (order <= stat.top[s]))
+            moments = slate_moments(theta, eta, stat.slates[s], stat.active & (order <= stat.top[s]))
             weight = stat.slate_weights[s]
             return sums[0] + weight * moments[0], sums[1] + weight * moments[1], sums[2] + weight * moments[2]
 
@@ -224,7 +225,7 @@ def _order_terms(theta: Array, eta: Array, slate: Array) -> tuple[Array, Any, Ar
     return eta + symmetric.log_e, symmetric, order
 
 
-def _slate_moments(theta: Array, eta: Array, slate: Array, allowed: Array) -> tuple[Array, Array, Array]:
+def slate_moments(theta: Array, eta: Array, slate: Array, allowed: Array) -> tuple[Array, Array, Array]:
     """log Z of one slate, with the mean and covariance of (1{i in U} / |U|, 1{|U| = t}); 0 if no order is allowed."""
     n_models, n_orders = theta.shape[0], eta.shape[0]
     block = max(1, _IN_MEMORY // (n_nodes(n_models, theta.dtype) * n_models))

@@ -34,7 +34,12 @@ DATA = {
         [1, 2, 3],
         columns={"voter": ["u", None, "v"], "n_a": [1, np.nan, 2]},
     ),
-    "lists": jr.Rankings([["ada", "bob"], ["bob"], [["cyd", "ada"]]], count=[1, 2, 0.5], unlisted="below"),
+    "lists": jr.Rankings(
+        [["ada", "bob"], ["bob"], [["cyd", "ada"]]],
+        count=[1, 2, 0.5],
+        unlisted="below",
+        columns={"voter": ["u", None, "v"], "price": [[1.0, np.nan, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]},
+    ),
 }
 
 
