@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float
 
 from jaxrank.numerics.solve.linear import solve_spd
@@ -39,6 +38,7 @@ class LBFGS(Solver):
         solve: Callable[[Any, Any], Any] = solve_spd,
     ) -> Solution:
         """Minimise from ``start``; ``solve`` is called once, for the error that is left."""
+        import optax  # a tenth of a second that no other solver needs
 
         @jax.custom_jvp
         def value(x: Array) -> Array:
