@@ -68,6 +68,7 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "fit.predict": (lambda: jr.fit(VOTES).predict("x", "y"), "jaxrank.ratings(fit)"),
     "n=": (lambda: jr.bootstrap(DATA, n=100), "n_replicates"),
     "two models": (lambda: jr.compare(DATA, "ada", "bob"), ""),
+    "covariates of another method": (lambda: jr.fit(VOTES, "borda", covariates="length"), "bradley_terry have it"),
     "select by name": (lambda: DATA.select(models=["bbo"]), "'bob'"),
     "fit.plot of a kind": (lambda: jr.fit(DATA).plot("bar"), "leaderboard"),
     "an option": (lambda: jr.fit(VOTES, "elo", k=32), "did you mean K?"),

@@ -9,6 +9,7 @@ import numpy as np
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.data.names import name_list
 from jaxrank.errors import DataError, OptionError, UnsupportedDataError
+from jaxrank.numerics.solve.linear import pseudo_inverse
 
 SIDE = "side"
 """The name of the coefficient of having been shown first."""
@@ -140,6 +141,6 @@ def flat_combination(laplacian: np.ndarray, pull: np.ndarray, products: np.ndarr
     if (size == 0).any():
         return (size == 0).astype(float)
     pull = pull / size[:, None]
-    left = products / size[:, None] / size - pull @ np.linalg.pinv(laplacian, hermitian=True) @ pull.T
+    left = products / size[:, None] / size - pull @ pseudo_inverse(laplacian) @ pull.T
     values, vectors = np.linalg.eigh(left)
     return vectors[:, 0] if values[0] < _FLAT * len(products) else None

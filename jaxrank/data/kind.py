@@ -108,6 +108,12 @@ class Data(abc.ABC):
         return ""
 
     @property
+    def all_alike(self) -> str | None:
+        """In words, how many ordered lists say nothing, since all models stand alike in them; empty where none does,
+        None where there are no lists."""
+        return None
+
+    @property
     def hanging(self) -> str:
         """In words, what several pairs of models have in common, so that they are no independent battles; empty where
         every pair is a battle of its own."""

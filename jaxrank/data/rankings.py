@@ -172,6 +172,12 @@ class Rankings(Counted):
         outcomes, index = np.unique(np.concatenate(chosen), axis=0, return_inverse=True)
         return outcomes, index.reshape(-1), np.concatenate(orders)
 
+    @property
+    def all_alike(self) -> str:
+        alike, several = (self.places.max(axis=1) < 2) & ~self.open_end, (self.places > 0).sum(axis=1) > 1
+        n_alike, n_all = self.count[alike & several].sum(), self.count[several].sum()
+        return f"{n_alike:,.10g} of {n_all:,.10g} orders, in which all models stand alike" if n_alike else ""
+
     def stages(self) -> tuple[np.ndarray, np.ndarray]:
         """The distinct choices int8 (S, L), see `choices`, and the count of each."""
         outcomes, choice, order = self.choices()

@@ -122,10 +122,21 @@ def _check_options(name: str, options: dict[str, Any], fields: list[str]) -> Non
     unknown = [key for key in options if key not in fields]
     if unknown:
         meant = _nearest(unknown[0], fields)
+        owners = [] if meant in fields or unknown[0] in _ARGUMENTS else _with_option(unknown[0])
+        verb = "has" if len(owners) == 1 else "have"
+        hint = f"{', '.join(owners)} {verb} it. Its" if owners else f"did you mean {meant}? Its" if meant else "its"
         raise OptionError(
-            f"{name} has no option {', '.join(map(repr, unknown))}; "
-            f"{f'did you mean {meant}? Its' if meant else 'its'} options are: {', '.join(fields) or 'none'}"
+            f"{name} has no option {', '.join(map(repr, unknown))}; {hint} options are: {', '.join(fields) or 'none'}"
         )
+
+
+def _with_option(key: str, most: int = 4) -> list[str]:
+    """The first methods that have an option, one of each class."""
+    first: dict[Any, str] = {}
+    for entry in entries().values():
+        if key in (f.name for f in dataclasses.fields(entry.ranker())):
+            first.setdefault(entry.make, entry.name)
+    return list(first.values())[:most]
 
 
 def _nearest(key: str, fields: list[str]) -> str:

@@ -23,7 +23,28 @@ from jaxrank.numerics.solve.solver import Solver
 from jaxrank.numerics.solvers import SOLVERS
 
 
-class BradleyTerryLuce(Ranker, SetwiseModel, LeavesUnread):
+class _LeavesTies(LeavesUnread):
+    """Events in which all did the same say nothing; the last stage of a list is always one, and no loss."""
+
+    def unread(self, stat: Any) -> str:
+        outcomes, weights = np.asarray(stat.outcomes), np.asarray(stat.weights, float)
+        several = np.sum(outcomes >= 0, axis=1) > 1
+        equal = several & (np.all(outcomes != 0, axis=1) | np.all(outcomes != 1, axis=1))
+        n_unread, n_all = weights[equal].sum(), weights[several].sum()
+        if n_unread == 0:
+            return ""
+        return (
+            f"{n_unread:,.10g} of {n_all:,.10g} events, in which all models did the same, were not read; "
+            "bradley_terry_davidson reads ties"
+        )
+
+    def unread_of(self, stat: Any, data: Any) -> str:
+        if data.all_alike is None:
+            return self.unread(stat)
+        return f"{data.all_alike}, were not read; plackett_luce_rankings reads ties" if data.all_alike else ""
+
+
+class BradleyTerryLuce(Ranker, SetwiseModel, _LeavesTies):
     """Luce strengths from events: each model that succeeds is chosen over all that fail.
 
     **Model** composite likelihood prod over events, i in U, of pi_i / (pi_i + sum_{j in V} pi_j), pi = exp(theta), U
@@ -64,9 +85,6 @@ class BradleyTerryLuce(Ranker, SetwiseModel, LeavesUnread):
     def tie_orders(self, stat: Any) -> int:
         return 0
 
-    def unread(self, stat: Any) -> str:
-        return _unread(stat)
-
     def __call__(self, stat: Any, *, key: None = None) -> Fit:
         if isinstance(stat, Slates):
             return fit_slates(self, stat)
@@ -78,7 +96,7 @@ class BradleyTerryLuce(Ranker, SetwiseModel, LeavesUnread):
         return luce_covariance(self, choices(stat.outcomes, stat.weights), fit)
 
 
-class DavidsonLuce(Ranker, SetwiseModel, LeavesUnread):
+class DavidsonLuce(Ranker, SetwiseModel, _LeavesTies):
     """Davidson-Luce strengths: the set of models that succeed is chosen as a whole, as a tie of its size.
 
     **Model** Pr(U | S) = delta_t g_t(U) / sum_{t'=1..D} delta_t' e_t'(pi_S^(1/t')), t = |U|, g_t(U) = prod_U pi^(1/t),
@@ -122,9 +140,6 @@ class DavidsonLuce(Ranker, SetwiseModel, LeavesUnread):
         n_orders = self.tie_orders(stat)
         return DavidsonLuceLikelihood(n_orders), set_totals(choices(stat.outcomes, stat.weights), n_orders)
 
-    def unread(self, stat: Any) -> str:
-        return _unread(stat)
-
     def __call__(self, stat: Any, *, key: None = None) -> Fit:
         if isinstance(stat, Slates):
             return fit_slates(self, stat)
@@ -138,19 +153,6 @@ class DavidsonLuce(Ranker, SetwiseModel, LeavesUnread):
     def tie_orders(self, stat: Any) -> int:
         most = max(stat.outcomes.shape[1] - 1, 1)
         return most if self.max_tied is None else min(self.max_tied, most)
-
-
-def _unread(stat: Any) -> str:
-    outcomes, weights = np.asarray(stat.outcomes), np.asarray(stat.weights, float)
-    several = np.sum(outcomes >= 0, axis=1) > 1
-    equal = several & (np.all(outcomes != 0, axis=1) | np.all(outcomes != 1, axis=1))
-    n_unread, n_all = weights[equal].sum(), weights[several].sum()
-    if n_unread == 0:
-        return ""
-    return (
-        f"{n_unread:,.10g} of {n_all:,.10g} events, in which all models did the same, were not read; "
-        "bradley_terry_davidson reads ties"
-    )
 
 
 ENTRIES = (

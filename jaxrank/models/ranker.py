@@ -224,6 +224,10 @@ class LeavesUnread(eqx.Module):
     def unread(self, stat: Any) -> str:
         """How much of a statistic was not read, and which option or method reads it; an empty string for none."""
 
+    def unread_of(self, stat: Any, data: Any) -> str:
+        """The same in the words of the data that the statistic is of."""
+        return self.unread(stat)
+
 
 def unread_ties(n_ties: float, n_all: float, remedy: str) -> str:
     """The sentence about ties that a method does not read; empty where there are none."""

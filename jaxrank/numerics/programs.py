@@ -34,6 +34,6 @@ def maps() -> int:
 def most_maps() -> float:
     """Maps that the system gives a process; infinite where it does not say."""
     try:
-        return int(Path("/proc/sys/vm/max_map_count").read_text())
+        return int(Path("/proc/sys/vm/max_map_count").read_bytes())
     except (OSError, ValueError):
         return float("inf")

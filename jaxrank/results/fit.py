@@ -125,7 +125,7 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
     def unread(self) -> str:
         """What the method did not read of the data, and the option that reads it; empty where it read everything."""
         with self.precision():
-            return self.ranker.unread(self.stat) if isinstance(self.ranker, LeavesUnread) else ""
+            return self.ranker.unread_of(self.stat, self.data) if isinstance(self.ranker, LeavesUnread) else ""
 
     def explain(self) -> str:
         """The status as a sentence, with the models or questions behind it and the remedy."""

@@ -76,7 +76,7 @@ def test_bootstrap_spread_is_that_of_new_samples():
 def test_falling_tokens_are_reported():
     y, t = recorded()
     t[0, :10, 2] = 1.0
-    with pytest.warns(jr.JaxrankWarning, match="25% of the samples of 'model 0'"):
+    with pytest.warns(jr.JaxrankWarning, match="25 % of the samples of 'model 0'"):
         result = scaling.evaluate_scaling(y, t, n_replicates=10)
     assert result.falling.tolist() == [0.25, 0, 0]
     y[0, :10] = [[0], [0], [1]]

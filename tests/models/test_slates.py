@@ -309,6 +309,37 @@ def test_what_is_wrong_with_a_covariate_is_said():
     assert jr.fit(data, "plackett_luce_map", covariates=["size"], covariate_var=1.0).converged
 
 
+@pytest.mark.parametrize("n_models", [3, 4, 5, 7])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_function_of_the_models_is_named_whatever_the_sums_round(n_models: int, seed: int) -> None:
+    """Shares of thirds and sevenths left eigenvalues that were taken for more than 0."""
+    rng = np.random.default_rng(seed)
+    places = np.argsort(rng.random((300, n_models)), axis=1) + 1
+    names = [f"m{i}" for i in range(n_models)]
+    own = np.broadcast_to(rng.normal(size=n_models), (300, n_models))
+    data = jr.Rankings.from_places(places, names, columns={"size": own})
+    for method in ("plackett_luce", "bradley_terry_luce", "davidson_luce"):
+        with pytest.raises(OptionError, match="'size' is the same function"):
+            jr.fit(data, method, covariates="size")
+    a = rng.integers(0, n_models, 600)
+    b = (a + rng.integers(1, n_models, 600)) % n_models
+    size = {"size": own[0][a] - own[0][b], "weight": rng.random(600) / 3}
+    votes = jr.Comparisons(a, b, rng.random(600) < 0.5, models=names, columns=size)
+    with pytest.raises(OptionError, match="'size' is the same function"):
+        jr.fit(votes, "bradley_terry", covariates="size")
+
+
+def test_only_orders_that_say_nothing_are_unread() -> None:
+    """The last stage of every list was counted as an event that is not read."""
+    lists = jr.Rankings.from_places([[1, 1, 2], [1, 2, 2], [1, 1, 1], [2, 1, 1]], ["a", "b", "c"], count=[1, 2, 3, 1])
+    for method in ("davidson_luce_map", "bradley_terry_luce_map"):
+        fit = jr.fit(lists, method)
+        assert fit.unread == (
+            "3 of 7 orders, in which all models stand alike, were not read; plackett_luce_rankings reads ties"
+        )
+        assert not jr.fit(lists.select(orders=[0, 1, 3]), method).unread
+
+
 def test_the_method_of_lists_and_the_command_line_name_take_covariates():
     default = jr.fit(lists(), covariates=["price"], dtype="float64")
     assert default.method == "plackett_luce_rankings_wide" and default.params["beta"].shape == (1,)

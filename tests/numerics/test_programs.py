@@ -47,10 +47,9 @@ def test_dropped_programs_give_their_maps_back(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_system_that_does_not_say_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(path: Path) -> str:
+    def read(path: Path) -> bytes:
         raise OSError
 
-    monkeypatch.setattr(Path, "read_text", read)
     monkeypatch.setattr(Path, "read_bytes", read)
     assert programs.maps() == 0
     assert programs.most_maps() == float("inf")

@@ -40,6 +40,7 @@ def until(text: str, screen: Terminal) -> None:
 
 
 def test_the_bar_says_compiling_first_and_the_total_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")  # narrower terminals have no room for the rate
     screen = terminal(monkeypatch)
     with progress.progress_bar("study", 10, unit="replicates") as advance:
         until("study: compiling", screen)

@@ -6,6 +6,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxrank.numerics.blocks import on_cpu
@@ -191,3 +192,11 @@ def _eliminate(matrix: Array, right: Array) -> Array:
 
     table = jax.lax.fori_loop(0, n, clear, jnp.concatenate([matrix, right], axis=1))
     return table[:, n:]
+
+
+_ROUNDED = 1e-10  # of the largest eigenvalue: sums of fractions leave so much where there is 0
+
+
+def pseudo_inverse(products: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+    """Moore and Penrose's inverse of a positive semi-definite float64 matrix of sums, on the host."""
+    return np.linalg.pinv(products, rcond=_ROUNDED, hermitian=True)

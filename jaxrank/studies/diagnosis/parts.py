@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxrank.data.comparisons import Comparisons
 from jaxrank.numerics.interval import normal_quantile
+from jaxrank.numerics.solve.linear import pseudo_inverse
 from jaxrank.studies.diagnosis.finding import CAUTION, NOTE, Finding
 from jaxrank.studies.diagnosis.votes import CATEGORY, FEWEST, TIME, P, Votes
 
@@ -99,7 +100,7 @@ def cycles(votes: Votes) -> Finding | None:
     chance, rows = 1 / (1 + np.exp(scores[second] - scores[first])), np.arange(len(first))
     one = np.ones(len(first))
     ends = csr_matrix((np.r_[one, -one], (np.r_[rows, rows], np.r_[first, second])), (len(first), n))
-    inverse = np.linalg.pinv((ends.T @ (ends.multiply(total[:, None]))).toarray(), hermitian=True)
+    inverse = pseudo_inverse((ends.T @ (ends.multiply(total[:, None]))).toarray())
 
     def flows(net: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared lengths: of all differences, and of what is left of them."""
