@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import equinox as eqx
 import jax
@@ -24,8 +24,6 @@ from jaxrank.errors import (
     NoFiniteOptimumError,
     UndefinedScoreError,
 )
-from jaxrank.evaluation.answers.rules import Rule
-from jaxrank.evaluation.answers.table import Answers
 from jaxrank.models.fit import Fit
 from jaxrank.models.options import check_choice
 from jaxrank.models.ranker import Method, Ranker, Settles, statistic_of
@@ -35,6 +33,10 @@ from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.numerics.status import Status
 from jaxrank.results.fit import Result, reading_notes
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, of_answers, prepare
+
+if TYPE_CHECKING:
+    from jaxrank.evaluation.answers.rules import Rule
+    from jaxrank.evaluation.answers.table import Answers
 
 # Means over so many results differ by 64 ulp of float32, the rounding that scores are allowed (`rounding_resolution`).
 _SINGLE = 2**16

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,14 +17,16 @@ from jaxrank.data.moments import Moments, Samples
 from jaxrank.data.readers import from_frame
 from jaxrank.data.statistics import Pairs, Sequence
 from jaxrank.errors import OptionError, UnsupportedDataError
-from jaxrank.evaluation.answers.rules import Rule
-from jaxrank.evaluation.answers.table import Answers
 from jaxrank.methods import catalogue
 from jaxrank.methods.plackett_luce import PlackettLuce
 from jaxrank.methods.plackett_luce_orders import PlackettLuceRankings
 from jaxrank.models.options import check_choice, in_words, shown
 from jaxrank.models.priors import Prior
 from jaxrank.models.ranker import ByModel, ByQuestion, ChecksData, Method, NeedsPrior, Ranker
+
+if TYPE_CHECKING:
+    from jaxrank.evaluation.answers.rules import Rule
+    from jaxrank.evaluation.answers.table import Answers
 
 PAIRINGS = ("aligned", "all")
 
@@ -48,6 +51,11 @@ def of_answers(
 ) -> tuple[DataLike, Method | None, dict[str, Any]]:
     """`Answers` as what a rule makes of them, right or wrong, ranked by its accuracy: the method is the rule, by
     default the majority, with its options, ``n`` and ``ties``. Other data as they are."""
+    if "jaxrank.evaluation.answers" not in sys.modules:  # whoever has answers or a rule has imported it
+        return data, cast("Method | None", method), dict(options)
+    from jaxrank.evaluation.answers.rules import Rule
+    from jaxrank.evaluation.answers.table import Answers
+
     if isinstance(data, Answers):
         if isinstance(method, Ranker):
             raise OptionError(

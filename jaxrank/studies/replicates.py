@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import jax
 import numpy as np
@@ -16,8 +16,6 @@ from jaxrank.data.clusters import clustering
 from jaxrank.data.kind import Data
 from jaxrank.data.moments import Moments, Samples
 from jaxrank.errors import JaxrankWarning, OptionError
-from jaxrank.evaluation.answers.rules import Rule
-from jaxrank.evaluation.answers.table import Answers
 from jaxrank.models.options import check_choice, check_count, check_flag
 from jaxrank.models.ranker import ByQuestion, Method, NeedsPrior, Ranker, StartsNear, statistic_of
 from jaxrank.numerics.precision import precision
@@ -35,6 +33,10 @@ from jaxrank.results.replicates import Replicates
 from jaxrank.results.study import Summary, centre_of
 from jaxrank.studies.fit import as_key, digits, read_statistic, run
 from jaxrank.studies.preparation import check_pairing, default_method, method_name, of_answers, prepare
+
+if TYPE_CHECKING:
+    from jaxrank.evaluation.answers.rules import Rule
+    from jaxrank.evaluation.answers.table import Answers
 
 KEEP = ("scores", "summary")
 _FEW_TRIALS = 6  # of which there are 462 distinct draws
