@@ -227,15 +227,18 @@ def counts_of(name: str, column: Column, where: str, place: Callable[[int], str]
     return count
 
 
+def flags_of(name: str, column: Column, where: str, place: Callable[[int], str], words: str) -> np.ndarray:
+    """Whether each row is marked, False where it is empty. ``words``: what the values are called where one is none."""
+    table = np.zeros(len(column.values) + 1, bool)
+    for c, v in enumerate(column.values):
+        if str(v).strip().lower() not in ("0", "1", "0.0", "1.0", "true", "false"):
+            raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: {shown(v)} is not {words}")
+        table[c] = str(v).strip().lower() in ("1", "1.0", "true")
+    return table[column.codes]
+
+
 def _one_hot(columns: Sequence[tuple[str, Column]], where: str, place: Callable[[int], str]) -> np.ndarray:
-    flags = []
-    for name, column in columns:
-        table = np.zeros(len(column.values) + 1, np.int64)
-        for c, v in enumerate(column.values):
-            if str(v).strip().lower() not in ("0", "1", "0.0", "1.0", "true", "false"):
-                raise DataError(f"{where}{place(column.first_row(c))}, column {name!r}: {shown(v)} is not 0 or 1")
-            table[c] = str(v).strip().lower() in ("1", "1.0", "true")
-        flags.append(table[column.codes])
+    flags = [flags_of(name, column, where, place, "0 or 1") for name, column in columns]
     total = np.sum(flags, axis=0)
     if (total > 1).any():
         row = int(np.argmax(total > 1))

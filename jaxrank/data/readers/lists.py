@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxrank.data.rankings import Rankings
 from jaxrank.data.readers.assemble import check_names, note_twins
-from jaxrank.data.readers.battles import LABELS, counts_of, kept_values
+from jaxrank.data.readers.battles import LABELS, counts_of, flags_of, kept_values
 from jaxrank.data.readers.columns import Column, Peek, coded, decoded, find, listed, number_of, shown
 from jaxrank.data.readers.options import Options
 from jaxrank.data.readers.votes import text_of_name
@@ -80,7 +80,8 @@ def rankings(
     places[row, i] = _places(coded(columns[roles["place"]]), roles["place"], where, place)
     open_end = np.zeros(n, bool)
     if OPEN_END in roles:
-        np.logical_or.at(open_end, row, _flags(coded(columns[OPEN_END]), where, place))
+        marked = flags_of(roles[OPEN_END], coded(columns[OPEN_END]), where, place, "true or false")
+        np.logical_or.at(open_end, row, marked)
     count = np.ones(n)
     if "count" in roles:
         counts = counts_of(roles["count"], coded(columns[roles["count"]]), where, place, "count")
@@ -118,7 +119,7 @@ def _places(column: Column, name: str, where: str, place: Callable[[int], str]) 
         return number
 
     def wrong(code: int) -> str:
-        row = int(np.argmax(column.codes == code))
+        row = column.first_row(code)
         value = "empty" if code < 0 else shown(column.values[code])
         return (
             f"{where}{place(row)}, column {name!r}: {value} is no place, a whole number of 1 (the best) or more; leave "
@@ -128,14 +129,3 @@ def _places(column: Column, name: str, where: str, place: Callable[[int], str]) 
     if (column.codes < 0).any():
         raise DataError(wrong(-1))
     return decoded(column, read, wrong)[column.codes]
-
-
-def _flags(column: Column, where: str, place: Callable[[int], str]) -> np.ndarray:
-    known = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-    table = np.zeros(len(column.values) + 1, bool)
-    for c, value in enumerate(column.values):
-        if str(value).strip().lower() not in known:
-            at = place(int(np.argmax(column.codes == c)))
-            raise DataError(f"{where}{at}, column {OPEN_END!r}: {shown(value)} is not true or false")
-        table[c] = known[str(value).strip().lower()]
-    return table[column.codes]

@@ -130,14 +130,10 @@ def slate_params(fit: Fit) -> Float[Array, " n"]:
     return jnp.concatenate([fit.scores, *slopes_of(fit), *(jnp.log(jnp.where(d > 0, d, 1)) for d in delta)])
 
 
-def slate_covariance(model: ChoosesFromSlates, stat: Slates, fit: Fit) -> Float[Array, "n n"]:
+@eqx.filter_jit
+def slate_covariance(model: Any, stat: Slates, fit: Fit) -> Float[Array, "n n"]:
     """Covariance of centred log-strengths, coefficients and tie parameters: the inverse information, and of Luce's
     composite likelihood of several winners the sandwich of the scores of whole choices."""
-    return _covariance(model, stat, fit)
-
-
-@eqx.filter_jit
-def _covariance(model: Any, stat: Slates, fit: Fit) -> Array:
     likelihood, problem, inverse, known = _inverse(model, stat, fit)
     if problem.totals is None and not model.single:
         moved = jnp.matmul(likelihood.slopes(slate_params(fit), problem), inverse, precision=HIGHEST)
