@@ -19,6 +19,7 @@ from jaxrank.numerics.status import Status
 _FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
 _FAR = 3.0
 _COMPARED, _ROWS = 512, 64  # models up to which ranks come from comparing all pairs; above, samples sorted at once
+_TABLE_BYTES, _STREAMS = 2**23, 16  # streams that lists of models with one key share, and how many are drawn at once
 _PAIRS = 16_384  # integrals held at once
 _REACH, _NODES = 4.6, 128  # sinh grid: 50 standard deviations to each side, and its number of nodes
 
@@ -79,21 +80,95 @@ class Thompson(Ranker, HasStandardErrors):
         return fit.params["rank_sd"] if self.n_samples is not None else jnp.full_like(fit.scores, jnp.nan)
 
 
-@jax.custom_batching.sequential_vmap
+@jax.custom_batching.custom_vmap
 def _ranks(alpha: Array, beta: Array, key_data: Array, template: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of each model's rank over ``template.shape[0]`` draws; members of a batch one after
-    the other, since the draws of one fill the cache."""
-    key = jax.random.wrap_key_data(key_data)
-    mean, sd = _rank_moments(_draws(alpha, beta, key, template.shape[0]))
-    # Equal models are exchangeable: each has the mean of their moments.
+    """Mean and standard deviation of each model's rank over ``template.shape[0]`` draws, (..., models).
+
+    Members of a batch come one after the other, since the draws of one fill the cache. Those with one key share the
+    streams of their models, which depend on that key and on the counts alone.
+    """
+    key, n_samples = jax.random.wrap_key_data(key_data), template.shape[0]
+    if alpha.ndim == 1:
+        return _shared_by_equals(alpha, beta, _streams(alpha, beta, _twins(alpha, beta), key, n_samples))
+    lists = (-1, alpha.shape[-1])
+    mean, sd = _ranks_of_many(alpha.reshape(lists), beta.reshape(lists), key, n_samples)
+    return mean.reshape(alpha.shape), sd.reshape(alpha.shape)
+
+
+@_ranks.def_vmap
+def _ranks_of_batch(size: int, batched: Any, alpha: Array, beta: Array, *others: Array) -> tuple[Any, Any]:
+    args = (alpha, beta, *others)
+    one_list = alpha.shape[-1] * others[-1].shape[-1] * alpha.dtype.itemsize
+    if any(batched[2:]) or one_list > _TABLE_BYTES:
+        owned = [x for x, is_own in zip(args, batched, strict=True) if is_own]
+
+        def each(owned: list[Array]) -> tuple[Array, Array]:
+            rest = iter(owned)
+            return _ranks(*(next(rest) if is_own else x for x, is_own in zip(args, batched, strict=True)))
+
+        return jax.lax.map(each, owned), (True, True)
+    alpha, beta = (
+        x if is_own else jnp.broadcast_to(x, (size, *x.shape))
+        for x, is_own in zip((alpha, beta), batched[:2], strict=True)
+    )
+    return _ranks(alpha, beta, *others), (True, True)
+
+
+def _ranks_of_many(alpha: Array, beta: Array, key: Any, n_samples: int) -> tuple[Array, Array]:
+    """Lists of models (lists, models) that share a key. If all their distinct streams fit in a table, it is filled once
+    and each list reads its rows; else each list fills its first rows anew."""
+    twins = jax.vmap(_twins)(alpha, beta)
+    row, place, n_streams = _distinct(alpha.ravel(), beta.ravel(), twins.ravel())
+    n_lists, n_models = alpha.shape
+    most = min(alpha.size, _TABLE_BYTES // (n_samples * alpha.dtype.itemsize))
+    common = n_streams <= most
+    place = jnp.pad(jnp.where(common, place, jnp.arange(alpha.size)), (0, _STREAMS))
+    row = jnp.where(common, row.reshape(alpha.shape), jnp.arange(n_models))
+
+    def one(table: Array, at: tuple) -> tuple[Array, tuple[Array, Array]]:
+        i, alphas, betas, row = at
+        first = jnp.where(common, 0, i * n_models)
+        fresh = jnp.where(common, jnp.where(i == 0, n_streams, 0), n_models)
+
+        def block(j: Array, table: Array) -> Array:
+            who = jax.lax.dynamic_slice_in_dim(place, first + j * _STREAMS, _STREAMS)
+            a, b, twin = (x.ravel()[who] for x in (alpha, beta, twins))
+            drawn = _streams(a, b, twin, key, n_samples)
+            return jax.lax.dynamic_update_slice_in_dim(table, drawn, j * _STREAMS, 0)
+
+        table = jax.lax.fori_loop(0, -(-fresh // _STREAMS), block, table)
+        return table, _shared_by_equals(alphas, betas, table[row])
+
+    table = jnp.zeros((-(-most // _STREAMS) * _STREAMS, n_samples), alpha.dtype)
+    return jax.lax.scan(one, table, (jnp.arange(n_lists), alpha, beta, row))[1]
+
+
+def _distinct(alpha: Array, beta: Array, twins: Array) -> tuple[Array, Array, Array]:
+    """For each entry the number of its triple, for each number an entry that has it (0 beyond the last), and how many
+    triples differ."""
+    *triples, order = jax.lax.sort((alpha, beta, twins, jnp.arange(alpha.shape[0])), num_keys=3)
+    fresh = jnp.any(jnp.stack([x[1:] != x[:-1] for x in triples]), axis=0)
+    number = jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(fresh, dtype=jnp.int32)])
+    blank = jnp.zeros_like(order)
+    return blank.at[order].set(number), blank.at[number].set(order), number[-1] + 1
+
+
+def _shared_by_equals(alpha: Array, beta: Array, draws: Float[Array, "models samples"]) -> tuple[Array, Array]:
+    """Equal models are exchangeable: each has the mean of the moments of their ranks."""
+    mean, sd = _rank_moments(draws)
     equal = _equal(alpha, beta).astype(mean.dtype)
     average = lambda v: jnp.matmul(equal, v, precision=HIGHEST) / jnp.sum(equal, axis=1)
     common = average(mean)
     return common, jnp.sqrt(average(sd**2 + (mean - common) ** 2))
 
 
-def _draws(alpha: Array, beta: Array, key: Any, n_samples: int) -> Float[Array, "models samples"]:
-    """Log-odds of Beta variables, the stream of each model chosen by its own counts, and among equal ones by its place.
+def _twins(alpha: Array, beta: Array) -> Array:
+    """How many equal models stand before each in its list: what sets their streams apart."""
+    return jnp.sum(jnp.tril(_equal(alpha, beta), -1), axis=1, dtype=jnp.uint32)
+
+
+def _streams(alpha: Array, beta: Array, twins: Array, key: Any, n_samples: int) -> Float[Array, "models samples"]:
+    """Log-odds of Beta variables, the stream of each model chosen by its own counts and its number among equal ones.
 
     A normal deviate z becomes the Beta quantile of the same level, read off a table by cubic interpolation: the
     quantile is nearly a straight line in z, so that the error is below 1e-5 standard deviations (in float32 that of the
@@ -117,7 +192,6 @@ def _draws(alpha: Array, beta: Array, key: Any, n_samples: int) -> Float[Array, 
         table = jnp.stack([x[:-1], s0, 3 * rise - 2 * s0 - s1, s0 + s1 - 2 * rise], axis=1)[k]
         return table[:, 0] + t * (table[:, 1] + t * (table[:, 2] + t * table[:, 3]))
 
-    twins = jnp.sum(jnp.tril(_equal(alpha, beta), -1), axis=1, dtype=jnp.uint32)
     return jax.vmap(own)(alpha, beta, twins, x, slope)
 
 

@@ -1,4 +1,4 @@
-"""PageRank, spectral, rank centrality, alpha-rank, Nash, SerialRank, HodgeRank, Thompson sampling."""
+"""PageRank, spectral, rank centrality, alpha-rank, Nash, SerialRank, HodgeRank."""
 
 from __future__ import annotations
 
@@ -372,53 +372,6 @@ def test_rank_centrality_smoothing_ranks_everyone():
     assert jr.fit(data, "rank_centrality", teleport=0.01, dtype="float64").scores.min() > 0
 
 
-@pytest.mark.parametrize("tensor", tensor_params("T1", "T2", "T4"))
-def test_golden_thompson(tensor):
-    block = golden("11b_tensor_oracles")["tensors"][tensor]
-    R, want = np.array(block["R"]), np.array(block["methods"]["thompson_exact_expectation"]["scores"])
-    assert np.abs(jr.fit(R, "thompson_exact", dtype="float64").scores - want).max() < 1e-12
-    sampled = jr.fit(R, "thompson", n_samples=2000, seed=5)
-    assert np.all(np.abs(sampled.scores - want) <= 5 * sampled.params["monte_carlo_error"] + 1e-6)
-
-
-def test_case_G03_seeds_of_thompson():
-    R = np.random.default_rng(0).integers(0, 2, (4, 6, 3))
-    before = np.random.get_state()[1].copy()  # noqa: NPY002  (that this state is left alone is the point)
-    a = jr.fit(R, "thompson", n_samples=500, seed=3).scores
-    b = jr.fit(R, "thompson", n_samples=500, seed=3).scores
-    c = jr.fit(R, "thompson", n_samples=500, seed=4).scores
-    assert np.array_equal(a, b)
-    assert not np.array_equal(a, c)
-    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-
-def test_thompson_of_many_models_is_that_of_few(monkeypatch):
-    """Ranks by sorting and integrals in blocks, which large numbers of models take, on a small one."""
-    from jaxrank.methods import thompson
-
-    def results():
-        draws = np.random.default_rng(0).integers(0, 6, (9, 200)).astype(float)  # with ties
-        alpha, beta = np.array([1.0, 4, 4, 9, 2, 7]), np.array([3.0, 4, 4, 1, 8, 7])
-        both = jax.jit(lambda d, a, b: (*thompson._rank_moments(d), thompson._expected_above(a, b)))
-        return both(draws, alpha, beta)
-
-    with jax.enable_x64(True):
-        few = results()
-        monkeypatch.setattr(thompson, "_COMPARED", 8)
-        monkeypatch.setattr(thompson, "_PAIRS", 4)
-        for a, b in zip(results(), few, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-12)
-
-
-def test_thompson_does_not_depend_on_labels():
-    R = np.random.default_rng(1).integers(0, 2, (5, 6, 3))
-    R[3] = R[1]
-    order = [4, 2, 0, 3, 1]
-    scores = jr.fit(R, "thompson", n_samples=500).scores
-    assert scores[1] == scores[3]
-    assert np.array_equal(jr.fit(R[order], "thompson", n_samples=500).scores, scores[order])
-
-
 @pytest.mark.parametrize(
     ("entry", "options"),
     [
@@ -427,7 +380,6 @@ def test_thompson_does_not_depend_on_labels():
         ("alpharank", {"population": 1}),
         ("nash", {"score": "lp"}),
         ("hodge_rank", {"epsilon": 0}),
-        ("thompson", {"n_samples": 0}),
     ],
 )
 def test_options_are_checked(entry, options):
