@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from jaxrank.data.statistics import Counts
 from jaxrank.methods.irt_joint import TwoParameter
 from jaxrank.methods.rasch import Rasch
 from jaxrank.models.irt.cells import guessing_cell, plain_cell, probability
-from jaxrank.models.irt.joint import JointModel, _pieces
+from jaxrank.models.irt.joint import JointModel, _step, _value, fit_joint
 from jaxrank.models.irt.table import item_table, joint_existence
 from jaxrank.models.priors import Cauchy, Flat, Gaussian, Laplace
 from jaxrank.numerics.status import Status
@@ -280,14 +281,37 @@ def test_derivatives_of_a_cell():
             np.testing.assert_allclose(observed, expected, rtol=1e-10)
 
 
-def test_gradient_of_the_joint_3pl_objective():
+def test_the_joint_step_is_newtons_on_the_dense_curvature():
+    """2PL, 3PL and a given guessing probability, alone and in a batch: H step = -gradient, without the common shift."""
     with jax.enable_x64(True):
         rng = np.random.default_rng(2)
-        k = rng.integers(1, 5, (4, 3)).astype(float)
-        stat = Counts(np.stack([5 - k, k], -1), np.ones(3), np.arange(2.0))
+        p = probability(np.linspace(-1, 1, 6)[:, None], np.array([0.8, 1, 1.2, 1.5]), np.array([-1, 0, 0.5, 1]), 0.2)
+        k = rng.binomial(400, np.asarray(p)).astype(float)
+        stat = Counts(np.stack([400 - k, k], -1), np.array([1.0, 2, 1, 1]), np.arange(2.0))
         table = jax.jit(lambda s: item_table(s, keep_extreme=False))(stat)
-        model = JointModel(Gaussian(0.0, 1.0), 0.01, 0.1, True)
-        x = rng.normal(size=4), rng.normal(size=(3, 3)) / 2
-        gradient, pieces = jax.jit(jax.grad(lambda x: _pieces(model, table, x, 0.0), has_aux=True))(x)
-        for got, want in zip(pieces.gradient, gradient, strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
+        for estimated, given in ((False, None), (True, None), (False, 0.2)):
+            model = JointModel(Gaussian(0.0, 1.0), 0.01, 0.1, estimated, given)
+            start = rng.normal(size=6) / 4, rng.normal(size=(4, model.depth)) / 4
+            best = fit_joint(model, table, 1, True, 300).params
+            x = jax.tree.map(lambda at, off: at + off / 10_000, best, start)
+            flat, back = jax.flatten_util.ravel_pytree(x)
+
+            def value(v, model=model, back=back):
+                theta, items = back(v)
+                b, a, c = (part[None] for part in model.curve(items))
+                p = probability(theta[:, None], a, b, c)
+                fit = jnp.sum(table.successes * jnp.log(p) + table.failures * jnp.log1p(-p))
+                above = theta - jnp.sum(table.weight * items[:, 0]) / jnp.sum(table.weight)
+                logits = jnp.sum(table.weight * items[:, 2] ** 2) if model.estimates_guessing else 0
+                penalty = 0.01 * jnp.sum(table.weight * items[:, 1] ** 2) + 0.1 * logits
+                return jnp.sum(above**2) / 2 + penalty - fit
+
+            np.testing.assert_allclose(jax.jit(lambda x, model=model: _value(model, table, x, 0.0))(x), value(flat))
+            gradient, curvature = jax.jit(jax.grad(value))(flat), jax.jit(jax.hessian(value))(flat)
+            step = lambda x, model=model: _step(model, table, x, 0.0, jnp.zeros(()))
+            single = jax.jit(step)(x)
+            batch = jax.jit(jax.vmap(step))(jax.tree.map(lambda leaf: jnp.stack([leaf] * 9), x))
+            np.testing.assert_allclose(curvature @ jax.flatten_util.ravel_pytree(single)[0], -gradient, atol=1e-9)
+            np.testing.assert_allclose(np.sum(table.weight * single[1][:, 0]), 0, atol=1e-9)
+            for one, many in zip(single, batch, strict=True):
+                np.testing.assert_allclose(many, jnp.stack([one] * 9), rtol=1e-9, atol=1e-12)

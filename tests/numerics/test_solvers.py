@@ -97,8 +97,9 @@ def test_fixed_point_of_slow_maps(rate):
     assert int(limited.status) == Status.MAX_STEPS
 
 
+@pytest.mark.parametrize("lanes_last", [False, True])
 @pytest.mark.parametrize("fewest", [2, 16, 64])
-def test_a_queue_of_lanes_does_what_each_loop_does(monkeypatch, fewest):
+def test_a_queue_of_lanes_does_what_each_loop_does(monkeypatch, fewest, lanes_last):
     """Halvings until below a bound: lanes of 0 to 40 steps, over two nested axes, with arrays closed over at each."""
     monkeypatch.setattr("jaxrank.numerics.solve.slots._CACHE_BYTES", 1)
     monkeypatch.setattr("jaxrank.numerics.solve.slots._FEWEST", fewest)
@@ -111,6 +112,7 @@ def test_a_queue_of_lanes_does_what_each_loop_does(monkeypatch, fewest):
             iterate=lambda s: (s[0] * shared * factor, s[1] + 1),
             finish=lambda s: {"x": s[0] + bound, "steps": s[1]},
             start=start,
+            lanes_last=lanes_last,
         )
 
     rng = np.random.default_rng(0)

@@ -47,24 +47,28 @@ def plain_cell(eta: Array, k: Array, n: Array) -> Cell:
 
 def guessing_cell(eta: Array, k: Array, n: Array, g: Array, upper: float) -> Cell:
     """Cells with guessing c = upper * sigmoid(g); all arrays of one rank."""
-    s, not_s = jax.nn.sigmoid(eta), jax.nn.sigmoid(-eta)
+    e = jnp.exp(-jnp.abs(eta))  # as in plain_cell
+    near = 1 / (1 + e)
+    far = e * near
+    s, not_s = jnp.where(eta >= 0, near, far), jnp.where(eta >= 0, far, near)
     share, not_share = jax.nn.sigmoid(g), jax.nn.sigmoid(-g)
     c = upper * share
     slope = c * not_share  # dc/dg
     bend = slope * (not_share - share)
     p = c + (1 - c) * s
+    inverse = 1 / p
     wrong = n - k
-    known = (1 - c) * s / p  # share of the successes that were not guessed
-    per_p = not_s / p
+    known = (1 - c) * s * inverse  # share of the successes that were not guessed
+    per_p = not_s * inverse
     g_up, g_down = slope * per_p, slope / (1 - c)
     return Cell(
-        value=k * jnp.log(p) + wrong * (jnp.log1p(-c) - jax.nn.softplus(eta)),
+        value=k * jnp.log(p) + wrong * (jnp.log1p(-c) - jnp.maximum(eta, 0) - jnp.log(1 + e)),
         eta=k * known * not_s - wrong * s,
         ee=-k * known * not_s * ((1 - known) * not_s - s) + wrong * s * not_s,
         fisher_ee=n * known * s * not_s,
         g=k * g_up - wrong * g_down,
-        eg=k * not_s * s * slope / p**2,
+        eg=k * per_p * s * slope * inverse,
         gg=k * (g_up**2 - bend * per_p) + wrong * (bend / (1 - c) + g_down**2),
-        fisher_eg=n * s * slope * not_s / p,
+        fisher_eg=n * s * slope * per_p,
         fisher_gg=n * g_up * g_down,
     )

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
-from jaxrank.models.irt.parts import grounded
+from jaxrank.models.irt.joint_step import Terms, cells, log_likelihood, newton_step, predictor
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Prior
-from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.status import Status
 
+_TABLES = 5  # arrays of models and questions that a step holds at once
 _FAR = 1e6  # difficulties beyond this, in units of the linear predictor at a discrimination of 1, have run off
 
 
@@ -42,6 +41,13 @@ class JointModel(eqx.Module):
     def guesses(self) -> bool:
         return self.estimates_guessing or self.guessing is not None
 
+    def fixed(self, dtype: Any) -> Any:
+        """The logit of a guessing probability that is given, else None."""
+        if self.guessing is None:
+            return None
+        c = jnp.asarray(self.guessing, dtype)
+        return jnp.log(c) - jnp.log1p(-c)
+
     def curve(self, items: Float[Array, "questions depth"]) -> tuple[Array, Array, Array]:
         """Difficulty, discrimination and guessing of each question."""
         if self.estimates_guessing:
@@ -49,15 +55,6 @@ class JointModel(eqx.Module):
         else:
             c = jnp.full_like(items[:, 0], 0.0 if self.guessing is None else self.guessing)
         return items[:, 0], jnp.exp(items[:, 1]), c
-
-
-class _Pieces(NamedTuple):
-    gradient: tuple[Array, Array]
-    rows: Array
-    cross: Array
-    columns: Array
-    level: Array  # curvature of the prior in the mean difficulty
-    scale: tuple[Array, Array]  # positive diagonals that damping multiplies
 
 
 def fit_joint(
@@ -71,17 +68,19 @@ def fit_joint(
         x, steps = start, jnp.asarray(0, jnp.int32)
         for smoothing in smoothings:
 
-            def objective(x: tuple, _: None, smoothing: float = smoothing) -> tuple[Array, _Pieces, None]:
-                return *_pieces(model, table, x, smoothing), None
+            def objective(x: tuple, _: None, smoothing: float = smoothing) -> tuple[Array, tuple, None]:
+                return _value(model, table, x, smoothing), x, None
 
             found = levenberg_marquardt(
                 objective,
-                lambda m, d: _step(table, m, d, ground),
+                lambda x, d, smoothing=smoothing: _step(model, table, x, smoothing, d, ground),
                 x,
                 alive=alive,
                 max_steps=max_steps,
                 damping=0.1,
                 settle=lambda x, smoothing=smoothing: _best_scale(model, table, x, smoothing),
+                work_bytes=_TABLES * table.trials.size * table.trials.dtype.itemsize,
+                lanes_last=True,
             )
             x, steps = found.params, steps + found.steps
         return found._replace(steps=steps)
@@ -115,8 +114,8 @@ def _least_information(model: JointModel, table: ItemTable, x: tuple) -> Array:
     """The smallest information per trial, in units of the linear predictor, that any model is left with: near 0 where
     an ability has run off, which guessing makes possible on connected data too."""
     theta, items = x
-    eta = jnp.exp(items[None, :, 1]) * (theta[:, None] - items[None, :, 0])
-    information, trials = jnp.sum(_cells(model, table, eta, items).fisher_ee, axis=1), jnp.sum(table.trials, axis=1)
+    cell = cells(predictor(theta, items), items, table.successes, table.trials, model.fixed(theta.dtype))
+    information, trials = jnp.sum(cell.fisher_ee, axis=1), jnp.sum(table.trials, axis=1)
     return jnp.min(jnp.where(trials > 0, information / jnp.maximum(trials, 1), jnp.inf))
 
 
@@ -160,81 +159,39 @@ def _starts(model: JointModel, table: ItemTable, n_starts: int) -> tuple[Array, 
     return thetas, jnp.where(table.used[None, :, None], items, 0)
 
 
-def _cells(model: JointModel, table: ItemTable, eta: Array, items: Array) -> Cell:
-    if model.estimates_guessing:
-        return guessing_cell(eta, table.successes, table.trials, items[None, :, 2], 0.5)
-    if model.guessing is None:
-        return plain_cell(eta, table.successes, table.trials)
-    c = jnp.asarray(model.guessing, eta.dtype)
-    g = jnp.broadcast_to(jnp.log(c) - jnp.log1p(-c), eta.shape)
-    return guessing_cell(eta, table.successes, table.trials, g, 1.0)
-
-
-def _pieces(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> tuple[Array, _Pieces]:
-    """Value, gradient and exact curvature of minus the log posterior.
+def _value(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> Array:
+    """Minus the log posterior.
 
     The prior is one on abilities less the mean difficulty, so that nothing has to be held: where the difficulties have
     the sum 0 it is the prior on abilities.
     """
     theta, items = x
+    penalty = model.prior.penalty(theta - _level(table, items), smoothing)
+    strengths = [model.slope_penalty, model.guessing_penalty]
+    for q, strength in zip(range(1, model.depth), strengths, strict=False):
+        penalty = penalty + jnp.asarray(strength, theta.dtype) * jnp.sum(table.weight * items[:, q] ** 2)
+    return penalty - log_likelihood(theta, items, table.successes, table.trials, model.fixed(theta.dtype))
+
+
+def _step(
+    model: JointModel, table: ItemTable, x: tuple, smoothing: float, damping: Array, ground: Any = None
+) -> tuple[Array, Array]:
+    theta, items = x
     above = theta - _level(table, items)
-    a = jnp.exp(items[:, 1])[None, :]
-    eta = a * (theta[:, None] - items[None, :, 0])
-    cell = _cells(model, table, eta, items)
-    w = table.weight
-    down = lambda v: jnp.sum(v, axis=0)
-    pull = cell.eta * a
-    penalty_a = jnp.asarray(model.slope_penalty, eta.dtype) * w
-    penalty_g = jnp.asarray(model.guessing_penalty, eta.dtype) * w
-    value = model.prior.penalty(above, smoothing) - jnp.sum(cell.value) + jnp.sum(penalty_a * items[:, 1] ** 2)
-    slope, bend = model.prior.slope(above, smoothing), model.prior.bend(above, smoothing)
-    share = w / jnp.maximum(jnp.sum(w), 1)
-    g_theta = slope - jnp.sum(pull, axis=1)
-    g_items = [down(pull) - share * jnp.sum(slope), -down(cell.eta * eta) + 2 * penalty_a * items[:, 1]]
-    if model.estimates_guessing:
-        value = value + jnp.sum(penalty_g * items[:, 2] ** 2)
-        g_items.append(-down(cell.g) + 2 * penalty_g * items[:, 2])
-
-    def curvature(ee: Array, eg: Any, gg: Any, force: Array) -> tuple[Array, Array, Array]:
-        """Rows (L, M), cross (L, M, depth) and columns (M, depth, depth); ``force`` is the first derivative in eta."""
-        cross = [-ee * a**2, ee * a * eta - force * a]
-        bb, ba = down(ee * a**2), down(force * a - ee * a * eta)
-        aa = down(ee * eta**2 - force * eta) + 2 * penalty_a
-        columns = [[bb, ba], [ba, aa]]
-        if model.estimates_guessing:
-            bg, ag = -down(a * eg), down(eta * eg)
-            cross.append(a * eg)
-            columns = [[bb, ba, bg], [ba, aa, ag], [bg, ag, down(gg) + 2 * penalty_g]]
-        return ee * a**2, jnp.stack(cross, axis=2), jnp.stack([jnp.stack(line, axis=1) for line in columns], axis=1)
-
-    exact = curvature(cell.ee, cell.eg, cell.gg, cell.eta)
-    expected = curvature(cell.fisher_ee, cell.fisher_eg, cell.fisher_gg, jnp.zeros_like(cell.eta))
-    # A question whose own block is not positive definite takes its expected curvature, which always is.
-    scale = jnp.diagonal(expected[2], axis1=1, axis2=2)
-    sound = positive_definite_blocks(exact[2], scale)
-    rows = jnp.sum(jnp.where(sound[None, :], exact[0], expected[0]), axis=1) + bend
-    rows_scale = jnp.sum(expected[0], axis=1) + bend
-    cross = jnp.where(sound[None, :, None], exact[1], expected[1])
-    cross = cross.at[:, :, 0].add(-bend[:, None] * share[None, :])
-    columns = jnp.where(sound[:, None, None], exact[2], expected[2])
-    pieces = _Pieces(
-        (g_theta, jnp.stack(g_items, axis=1)),
-        rows,
-        cross[:, None],
-        columns,
-        jnp.sum(bend) / jnp.maximum(jnp.sum(w), 1) ** 2,
-        (rows_scale, scale),
+    as_array = lambda v: jnp.asarray(v, theta.dtype)
+    return newton_step(
+        Terms(
+            theta,
+            items,
+            table.successes,
+            table.trials,
+            table.weight,
+            model.prior.slope(above, smoothing),
+            model.prior.bend(above, smoothing),
+            as_array(model.slope_penalty),
+            as_array(model.guessing_penalty),
+            as_array(damping),
+            model.fixed(theta.dtype),
+            ground,
+        )
     )
-    return value, pieces
-
-
-def _step(table: ItemTable, m: _Pieces, damping: Array, ground: Any = None) -> tuple[Array, Array]:
-    used = table.used[:, None]
-    eye = jnp.eye(m.columns.shape[-1], dtype=m.columns.dtype)
-    columns = m.columns + eye[None, :, :] * (damping * m.scale[1])[:, :, None]
-    columns = jnp.where(used[:, :, None], columns, eye[None, :, :])
-    tie = jnp.zeros_like(m.gradient[1]).at[:, 0].set(table.weight)
-    g, h = m.gradient[0][:, None, None], jnp.where(used, m.gradient[1], 0)[:, :, None]
-    rows = grounded(m.rows + damping * m.scale[0], m.scale[0], ground)[:, None, None]
-    x, y = solve_arrow(rows, m.cross, columns, -g, -h, tie=tie if ground is None else None, tied=m.level)
-    return x[:, 0, 0], y[:, :, 0]

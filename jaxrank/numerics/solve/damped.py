@@ -79,6 +79,8 @@ def levenberg_marquardt(
     slope: Callable[[Any, Any], Float[Array, ""]] | None = None,
     settle: Callable[[Any], Any] = lambda x: x,
     overshoots: bool = False,
+    work_bytes: int = 0,
+    lanes_last: bool = False,
 ) -> Minimum:
     """Minimise by steps of a damped quadratic model.
 
@@ -96,6 +98,7 @@ def levenberg_marquardt(
     ``overshoots``: the curvature may leave so much out that steps are too long by up to a factor of 2, which lowers the
     value less and less. The damping then grows after a step at whose end the value rises half as steeply as it fell at
     the start (which ``slope`` says).
+    ``work_bytes``, ``lanes_last``: see `jaxrank.numerics.solve.slots.loop`.
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
     quarter of eps^(2/3) of 1 + the largest parameter; or when rounding keeps undamped steps from shrinking that do not
@@ -166,7 +169,7 @@ def levenberg_marquardt(
         status = jnp.where(good, Status.CONVERGED, Status.MAX_STEPS).astype(jnp.int32)
         return Minimum(state.x, state.memory, status, state.steps, state.value, jnp.where(good, state.error, 0))
 
-    found = loop(begin, searching, iterate, finish, (start, memory, jnp.asarray(alive)))
+    found = loop(begin, searching, iterate, finish, (start, memory, jnp.asarray(alive)), work_bytes, lanes_last)
     status = jnp.where(alive, found.status, Status.NO_FINITE_OPTIMUM).astype(jnp.int32)
     return found._replace(status=status)
 

@@ -20,6 +20,7 @@ from jaxrank.numerics.blocks import lanes_at_once
 
 _CACHE_BYTES = 2**20  # lanes at work on a CPU: within the cache of one core
 _FEWEST, _MOST = 16, 2**12
+_FEWEST_LAST = 32  # in the last axis: with fewer, vector instructions do less than they could, cache or not
 _IDLE = 8  # lanes are exchanged when one slot in so many is idle
 
 
@@ -29,10 +30,14 @@ def loop(
     iterate: Callable[[Any], Any],
     finish: Callable[[Any], Any],
     start: Any,
+    work_bytes: int = 0,
+    lanes_last: bool = False,
 ) -> Any:
     """``finish(while_loop(searching, iterate, begin(start)))``, where a batch of lanes goes through a queue.
 
     All four may close over arrays, traced ones also. Lanes whose ``searching(begin(start))`` is false take no part.
+    ``work_bytes``: what ``iterate`` makes and drops of one lane, beside its state; the more, the fewer are at work.
+    ``lanes_last``: what is at work has its lanes in the last axis, where kernels of `jaxrank.numerics.lanes` want them.
     Not differentiable in reverse.
     """
     state = eqx.filter_eval_shape(begin, start)
@@ -52,7 +57,8 @@ def loop(
         return _run_alone(start, functions)
 
     def together(leaves: list[Array], batched: list[bool], size: int) -> Any:
-        return _run_queue(leaves, batched, size, lambda x: _restore(x, structure, static))
+        axis = -1 if lanes_last else 0
+        return _run_queue(leaves, batched, size, lambda x: _restore(x, structure, static), work_bytes, axis)
 
     return _batching(alone, together, [False] * len(leaves), 0)(*leaves)
 
@@ -97,34 +103,39 @@ def _batching(alone: Callable, together: Callable, batched: list[bool], size: in
     return run
 
 
-def _run_queue(leaves: list[Array], batched: list[bool], size: int, restore: Callable[[Any], tuple]) -> Any:
-    axes = [0 if b else None for b in batched]
+def _run_queue(
+    leaves: list[Array], batched: list[bool], size: int, restore: Callable[[Any], tuple], work_bytes: int, axis: int
+) -> Any:
+    """``leaves`` and the result have their lanes in the first axis; what is at work has them in ``axis``."""
+    axes = [axis if b else None for b in batched]
 
     def per_lane(which: int) -> Callable:
         """The function number ``which`` of the four, of leaves and one argument, over lanes."""
-        return jax.vmap(lambda leaves, x: restore(leaves)[1][which](x), in_axes=(axes, 0))
+        return jax.vmap(lambda leaves, x: restore(leaves)[1][which](x), in_axes=(axes, axis), out_axes=axis)
 
     searching, iterate, finish = per_lane(1), per_lane(2), per_lane(3)
-    begin = jax.vmap(lambda leaves: restore(leaves)[1][0](restore(leaves)[0]), in_axes=(axes,))
-    take = lambda at: [x[at] if b else x for x, b in zip(leaves, batched, strict=True)]
-    n_slots = min(size, _slots(jax.eval_shape(begin, leaves), leaves, batched, size))
+    begin = jax.vmap(lambda leaves: restore(leaves)[1][0](restore(leaves)[0]), in_axes=(axes,), out_axes=axis)
+    take = lambda at: [jnp.moveaxis(x[at], 0, axis) if b else x for x, b in zip(leaves, batched, strict=True)]
+    in_order = lambda tree: jax.tree.map(lambda x: jnp.moveaxis(x, axis, 0), tree)
+    everyone = take(slice(None))
+    n_slots = min(size, _slots(jax.eval_shape(begin, everyone), leaves, batched, size, work_bytes, axis))
 
     def advance(own: list[Array], state: Any) -> tuple[Any, Array]:
         """One step of those that still search, and which still do."""
         active = searching(own, state)
-        state = _where(active, iterate(own, state), state)
+        state = _where(active, iterate(own, state), state, axis)
         return state, searching(own, state)
 
     if n_slots == size:
-        state = begin(leaves)
+        state = begin(everyone)
         state, _ = jax.lax.while_loop(
-            lambda c: jnp.any(c[1]), lambda c: advance(leaves, c[0]), (state, searching(leaves, state))
+            lambda c: jnp.any(c[1]), lambda c: advance(everyone, c[0]), (state, searching(everyone, state))
         )
-        return finish(leaves, state)
+        return in_order(finish(everyone, state))
 
-    first = begin(leaves)
-    alive = searching(leaves, first)
-    out = finish(leaves, first)
+    first = begin(everyone)
+    alive = searching(everyone, first)
+    out = in_order(finish(everyone, first))
     queue = jnp.argsort(~alive)  # stable: those that search, in their order
     n_jobs = jnp.sum(alive)
 
@@ -136,12 +147,12 @@ def _run_queue(leaves: list[Array], batched: list[bool], size: int, restore: Cal
         job, waiting, own, state, busy, out = carry
         ended = (job < n_jobs) & ~busy
         place = jnp.where(ended, queue[jnp.minimum(job, size - 1)], size)
-        out = jax.tree.map(lambda o, new: o.at[place].set(new, mode="drop"), out, finish(own, state))
+        out = jax.tree.map(lambda o, new: o.at[place].set(new, mode="drop"), out, in_order(finish(own, state)))
         job = jnp.where(ended, jnp.minimum(waiting + jnp.cumsum(ended) - 1, n_jobs), job)
         waiting = jnp.minimum(waiting + jnp.sum(ended), n_jobs)
         fresh_own, fresh = load(job)
-        own = [_where(ended, n, o) if b else o for n, o, b in zip(fresh_own, own, batched, strict=True)]
-        state = _where(ended, fresh, state)
+        own = [_where(ended, n, o, axis) if b else o for n, o, b in zip(fresh_own, own, batched, strict=True)]
+        state = _where(ended, fresh, state, axis)
         return job, waiting, own, state, (job < n_jobs) & (ended | busy), out
 
     def turn(carry: tuple) -> tuple:
@@ -160,12 +171,14 @@ def _run_queue(leaves: list[Array], batched: list[bool], size: int, restore: Cal
     return jax.lax.while_loop(lambda c: jnp.any(c[0] < n_jobs), turn, carry)[-1]
 
 
-def _slots(state: Any, leaves: list[Array], batched: list[bool], size: int) -> int:
+def _slots(state: Any, leaves: list[Array], batched: list[bool], size: int, work_bytes: int, axis: int) -> int:
     """Lanes at work at once, from the bytes of one."""
     own = [x for x, b in zip(leaves, batched, strict=True) if b]
     lane = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in [*jax.tree.leaves(state), *own]) // max(size, 1)
-    return lanes_at_once(lane, _CACHE_BYTES, _FEWEST, _MOST)
+    return lanes_at_once(lane + work_bytes, _CACHE_BYTES, _FEWEST if axis == 0 else _FEWEST_LAST, _MOST)
 
 
-def _where(mask: Array, new: Any, old: Any) -> Any:
-    return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), new, old)
+def _where(mask: Array, new: Any, old: Any, axis: int) -> Any:
+    return jax.tree.map(
+        lambda a, b: jnp.where(jnp.moveaxis(mask.reshape(-1, *[1] * (a.ndim - 1)), 0, axis), a, b), new, old
+    )
