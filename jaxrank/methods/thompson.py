@@ -13,11 +13,10 @@ from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import count, number
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
+from jaxrank.numerics.beta import log_odds, quantile_polynomial
 from jaxrank.numerics.precision import HIGHEST
 from jaxrank.numerics.status import Status
 
-_FARTHEST, _KNOTS, _STEPS = 6.0, 64, 5  # table of quantiles: normal deviates, and Newton steps for each
-_FAR = 3.0
 _COMPARED, _ROWS = 512, 64  # models up to which ranks come from comparing all pairs; above, samples sorted at once
 _TABLE_BYTES, _STREAMS = 2**23, 16  # streams that lists of models with one key share, and how many are drawn at once
 _PAIRS = 16_384  # integrals held at once
@@ -170,64 +169,21 @@ def _twins(alpha: Array, beta: Array) -> Array:
 def _streams(alpha: Array, beta: Array, twins: Array, key: Any, n_samples: int) -> Float[Array, "models samples"]:
     """Log-odds of Beta variables, the stream of each model chosen by its own counts and its number among equal ones.
 
-    A normal deviate z becomes the Beta quantile of the same level, read off a table by cubic interpolation: the
-    quantile is nearly a straight line in z, so that the error is below 1e-5 standard deviations (in float32 that of the
-    incomplete beta function, up to 1e-2 for thousands of trials).
+    A normal deviate becomes the Beta quantile of the same level (see `quantile_polynomial` for the error).
     """
-    z = jnp.asarray(np.linspace(-_FARTHEST, _FARTHEST, _KNOTS), alpha.dtype)
-    x, slope = _quantiles(alpha, beta, z)
-    gap = 2 * _FARTHEST / (_KNOTS - 1)
 
-    def own(a: Array, b: Array, twin: Array, x: Array, slope: Array) -> Array:
+    def own(a: Array, b: Array, twin: Array, coefficients: Array) -> Array:
         bits = [jax.lax.bitcast_convert_type(v.astype(jnp.float32), jnp.uint32) for v in (a, b)]
         stream = jax.random.fold_in(jax.random.fold_in(key, bits[0]), bits[1])
         data, apart = (jax.random.key_data(k) for k in (stream, jax.random.fold_in(stream, twin)))
         stream = jax.random.wrap_key_data(jnp.where(twin > 0, apart, data))
-        at = (jnp.clip(jax.random.normal(stream, (n_samples,), x.dtype), -_FARTHEST, _FARTHEST) + _FARTHEST) / gap
-        k = jnp.minimum(at.astype(jnp.int32), _KNOTS - 2)
-        t = at - k
-        # The cubic of each interval as polynomial coefficients, so that a draw gathers from one row.
-        rise = jnp.diff(x)
-        s0, s1 = gap * slope[:-1], gap * slope[1:]
-        table = jnp.stack([x[:-1], s0, 3 * rise - 2 * s0 - s1, s0 + s1 - 2 * rise], axis=1)[k]
-        return table[:, 0] + t * (table[:, 1] + t * (table[:, 2] + t * table[:, 3]))
+        return log_odds(coefficients, jax.random.normal(stream, (n_samples,), a.dtype))
 
-    return jax.vmap(own)(alpha, beta, twins, x, slope)
+    return jax.vmap(own)(alpha, beta, twins, quantile_polynomial(alpha, beta))
 
 
 def _equal(alpha: Array, beta: Array) -> Bool[Array, "models models"]:
     return (alpha[:, None] == alpha[None, :]) & (beta[:, None] == beta[None, :])
-
-
-def _quantiles(alpha: Array, beta: Array, z: Array) -> tuple[Array, Array]:
-    """Log-odds x of each Beta distribution with the level of each normal deviate z, and dx/dz: (models, knots).
-
-    Newton's method for z as a function of x, from a normal approximation.
-    """
-    a, b = alpha[:, None], beta[:, None]
-    constant = jax.scipy.special.betaln(a, b)
-    # p and 1 - p change places with a and b: the smaller of them is exact in a rounded number. A level close to 1 is
-    # not, so that the farthest tail is always read from its own end.
-    upper = z[None, :] > jnp.where(a <= b, _FAR, -_FAR)
-    first, second = jnp.where(upper, b, a), jnp.where(upper, a, b)
-    y = jnp.where(upper, -z[None, :], z[None, :])
-
-    def improve(x: Array) -> tuple[Array, Array]:
-        log_p, log_q = -jax.nn.softplus(-x), -jax.nn.softplus(x)
-        level = jax.scipy.special.betainc(first, second, jnp.exp(log_p))
-        here = jax.scipy.special.ndtri(jnp.clip(level, jnp.finfo(x.dtype).tiny, 1 - jnp.finfo(x.dtype).eps))
-        slope = jnp.exp(first * log_p + second * log_q - constant + here**2 / 2) * (2 * np.pi) ** 0.5  # dz/dx
-        return here, slope
-
-    def step(_: Array, x: Array) -> Array:
-        here, slope = improve(x)
-        return x - (here - y) / jnp.maximum(slope, jnp.finfo(x.dtype).tiny)
-
-    width = jnp.sqrt(1 / first + 1 / second)
-    start = jnp.log(first) - jnp.log(second) + width * y
-    x = jax.lax.fori_loop(0, _STEPS, step, start)
-    slope = 1 / improve(x)[1]
-    return jnp.where(upper, -x, x), slope
 
 
 def _rank_moments(draws: Float[Array, "models samples"]) -> tuple[Float[Array, " models"], Float[Array, " models"]]:
@@ -236,12 +192,12 @@ def _rank_moments(draws: Float[Array, "models samples"]) -> tuple[Float[Array, "
         ranks = jax.lax.map(_sorted_ranks, draws.T, batch_size=_ROWS)
         return jnp.mean(ranks, axis=0), jnp.std(ranks, axis=0)
 
-    def rank(own: Array) -> tuple[Array, Array]:
-        above = jnp.sum(draws > own[None, :], axis=0) + jnp.sum(draws == own[None, :], axis=0) / 2 + 0.5
-        return jnp.mean(above), jnp.std(above)
+    def twice(own: Array) -> Array:
+        """Twice the rank less 1, in whole numbers: those above, and those above or equal."""
+        return jnp.sum((draws > own[None, :]).astype(jnp.int32) + (draws >= own[None, :]).astype(jnp.int32), axis=0)
 
-    mean, sd = jax.lax.map(rank, draws)
-    return mean.astype(draws.dtype), sd.astype(draws.dtype)
+    ranks = (jax.lax.map(twice, draws).astype(draws.dtype) + 1) / 2
+    return jnp.mean(ranks, axis=1), jnp.std(ranks, axis=1)
 
 
 def _sorted_ranks(row: Float[Array, " models"]) -> Float[Array, " models"]:

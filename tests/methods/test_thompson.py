@@ -64,6 +64,14 @@ def test_options_are_checked():
         jr.fit(np.array([[1, 0], [0, 1]]), "thompson", n_samples=0)
 
 
+def test_small_priors_of_models_without_successes():
+    """Quantiles of Beta(0.1, 30.1) were not numbers."""
+    R = np.zeros((3, 10, 3), int)
+    R[1, :4], R[2, :5] = 1, 1
+    sampled, exact = (jr.fit(R, method, a=0.1, b=0.1) for method in ("thompson", "thompson_exact"))
+    assert np.all(np.abs(sampled.scores - exact.scores) <= 5 * sampled.params["monte_carlo_error"] + 1e-6)
+
+
 def lists_of_models(*shape):
     """Counts of few successes in nine trials, so that lists have equal models and share many."""
     successes = np.random.default_rng(7).integers(0, 6, shape)
