@@ -18,7 +18,7 @@ from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import CountRows, Counts
 from jaxrank.data.weights import Weights
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 _EVEN = 2**12  # steps up to which sums of whole numbers are exact in float32
 
@@ -50,7 +50,7 @@ def grades(stat: Counts) -> Grades:
     even = jnp.all(jnp.abs(place - jnp.round(place)) <= rounding) & (place[-1] <= _EVEN)
     place = jnp.where(even, jnp.round(place), place)
     n = stat.trials
-    total = jnp.matmul(stat.categories, place, precision=HIGHEST)
+    total = matmul(stat.categories, place)
     steps = jnp.where(n > 0, total / jnp.where(n > 0, n, 1), 0)
     return Grades(steps, jnp.where(even, 0, jnp.maximum(8 * eps, 1e-12) * place[-1]).astype(steps.dtype), unit)
 

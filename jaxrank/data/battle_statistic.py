@@ -17,7 +17,7 @@ from jaxrank.data.kind import Data, check_kind
 from jaxrank.data.statistics import Pairs
 from jaxrank.data.weights import Weights
 from jaxrank.errors import DataError
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 GRADE = "grade"
 _LONGEST = 128  # places of a block
@@ -49,7 +49,7 @@ class Battles(eqx.Module):
     def pairs(self) -> Pairs:
         """Wins and ties of each pair, whatever the covariates."""
         n_grades = self.counts.shape[0] // 2
-        each = jnp.matmul(self.counts, jnp.ones(self.counts.shape[2], self.counts.dtype), precision=HIGHEST)
+        each = matmul(self.counts, jnp.ones(self.counts.shape[2], self.counts.dtype))
         won, lost, tied = jnp.sum(each[:n_grades], axis=0), jnp.sum(each[n_grades:-1], axis=0), each[-1]
         zero = jnp.zeros((self.n_models,) * 2, self.counts.dtype)
         wins = zero.at[self.first, self.second].add(won).at[self.second, self.first].add(lost)

@@ -16,7 +16,7 @@ from jaxrank.data.kind import KINDS, Counted, Data, counted
 from jaxrank.data.responses import Responses
 from jaxrank.data.weights import Weights
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 _DENSE = 2**23  # entries of a dense table
 
@@ -76,7 +76,7 @@ class Events(eqx.Module):
         if rows.dense is not None:
             w = weights.questions if weights.trials is None else weights.trials
             w = ones_if_none(w, rows.dense.shape[:1])
-            return cls(rows.outcomes, jnp.matmul(w, rows.dense, precision=HIGHEST))
+            return cls(rows.outcomes, matmul(w, rows.dense))
         w = jnp.broadcast_to(ones_if_none(weights.trials, rows.grid), rows.grid) * rows.questions[:, None]
         if weights.questions is not None:
             w = w * weights.questions[:, None]

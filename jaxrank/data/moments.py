@@ -15,7 +15,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts, one_hot_groups
 from jaxrank.data.weights import OfQuestions, Weights, observed_weights
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum, matmul
 
 _SAME = 1e-12  # means within this part of the scale of their question are equal
 
@@ -116,12 +116,12 @@ class Moments(OfQuestions):
             sums = table[0]
         elif rows.unit == "trial":
             trials = ones_if_none(weights.trials, table.shape[:1])
-            flat = jnp.matmul(trials, table.reshape(len(table), -1), precision=HIGHEST)
+            flat = matmul(trials, table.reshape(len(table), -1))
             sums = flat.reshape(table.shape[1:])
         else:
             grid = table.shape[:2]
             trials = jnp.broadcast_to(ones_if_none(weights.trials, grid), grid)
-            sums = jnp.einsum("mn,mnsl->slm", trials, table, precision=HIGHEST)
+            sums = einsum("mn,mnsl->slm", trials, table)
         questions = like.questions if weights.questions is None else like.questions * weights.questions
         return like.summing(sums[0], sums[1], sums[2], questions)
 
@@ -162,7 +162,7 @@ class Moments(OfQuestions):
         middle, half = (low + high) / 2, (high - low) / 2
         place = (counts.levels - middle) / half
         ones = jnp.ones_like(counts.questions)
-        sums = (jnp.matmul(counts.categories, x, precision=HIGHEST) for x in (jnp.ones_like(place), place, place**2))
+        sums = (matmul(counts.categories, x) for x in (jnp.ones_like(place), place, place**2))
         zero = jnp.zeros((), half.dtype)
         trials, total, square = sums
         return cls(trials, total, square, counts.questions, ones * 0, ones * half, middle, counts.groups, zero)

@@ -12,7 +12,6 @@ mean over questions needs the multiplicity of a question beside the counts in it
 
 from __future__ import annotations
 
-import functools
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -30,9 +29,9 @@ from jaxrank.data.rankings import Rankings
 from jaxrank.data.responses import Responses
 from jaxrank.data.weights import OfQuestions, Rows, Weights, observed_weights
 from jaxrank.errors import UnsupportedDataError
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum, matmul
 
-__all__ = ["HIGHEST", "BattleRows", "CountRows", "Counts", "Events", "PairRows", "Pairs", "Sequence"]
+__all__ = ["BattleRows", "CountRows", "Counts", "Events", "PairRows", "Pairs", "Sequence"]
 
 
 class Counts(OfQuestions):
@@ -84,7 +83,7 @@ class Counts(OfQuestions):
         """Mean value of the trials of each cell above the lowest level, so that no common part of the levels costs
         digits; 0 where nothing was observed."""
         n = self.trials
-        above = jnp.matmul(self.categories, self.levels - self.levels[0], precision=HIGHEST)
+        above = matmul(self.categories, self.levels - self.levels[0])
         return jnp.where(n > 0, above / jnp.where(n > 0, n, 1), 0)
 
     @property
@@ -122,11 +121,11 @@ class Counts(OfQuestions):
             categories = r.flat.reshape(r.shape)
         elif r.unit == "trial":
             trials = ones_if_none(weights.trials, r.flat.shape[:1])
-            categories = jnp.matmul(trials, r.flat, precision=HIGHEST).reshape(r.shape)
+            categories = matmul(trials, r.flat).reshape(r.shape)
         else:
             by_question = r.flat.reshape(n_questions, -1, n_models * n_categories)
             trials = jnp.broadcast_to(ones_if_none(weights.trials, by_question.shape[:2]), by_question.shape[:2])
-            sums = jnp.einsum("mn,mnd->md", trials, by_question, precision=HIGHEST)
+            sums = einsum("mn,mnd->md", trials, by_question)
             categories = jnp.moveaxis(sums.reshape(n_questions, n_models, n_categories), 0, 1)
         return cls(categories, questions, rows.levels, rows.groups)
 
@@ -218,7 +217,7 @@ class Pairs(eqx.Module):
     @classmethod
     def from_counts(cls, counts: Counts) -> Pairs:
         """Every trial of a model against every trial of another (``pairing="all"``), from counts on device."""
-        contract = functools.partial(jnp.einsum, precision=HIGHEST)
+        contract = einsum
         return cls(*all_pairs(counts.categories, counts.questions, contract))
 
     @classmethod
@@ -257,7 +256,7 @@ class Pairs(eqx.Module):
             grid = (n_questions, n_units // n_questions)
             trials = jnp.broadcast_to(ones_if_none(weights.trials, grid), grid)
             w = (trials * ones_if_none(weights.questions, grid[:1])[:, None]).reshape(-1)
-        product = lambda x: jnp.matmul(w, x.flat, precision=HIGHEST).reshape(x.shape)
+        product = lambda x: matmul(w, x.flat).reshape(x.shape)
         return cls(product(rows.wins), product(rows.ties))
 
     @classmethod
@@ -277,7 +276,7 @@ class Pairs(eqx.Module):
         if questions is not None:
             weight = jnp.repeat(questions.astype(like.dtype), outcomes.shape[2])
         weight = jnp.broadcast_to(weight, (1, flat.shape[1]))
-        product = lambda a, b: jnp.matmul(a.astype(like.dtype) * weight, b.astype(like.dtype).T, precision=HIGHEST)
+        product = lambda a, b: matmul(a.astype(like.dtype) * weight, b.astype(like.dtype).T)
         if like.n_categories == 0:
             return cls(*scored_pairs(outcomes, like, order, weight, product(flat >= 0, flat >= 0)))
         better = lambda c: product(flat == c, (flat >= 0) & (flat < c))

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 
 class Weights(eqx.Module):
@@ -40,9 +40,9 @@ def observed_weights(
     weights = jnp.where(seen, questions[None], 0)
     if groups is None:
         return weights
-    total = jnp.matmul(weights, groups, precision=HIGHEST)
+    total = matmul(weights, groups)
     share = jnp.where(total > 0, 1 / jnp.where(total > 0, total, 1), 0)
-    return weights * jnp.matmul(share, groups.T, precision=HIGHEST)
+    return weights * matmul(share, groups.T)
 
 
 class OfQuestions(eqx.Module):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Names
-from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -18,7 +17,7 @@ from jaxrank.models.irt.table import ItemTable, explain_separation, item_table, 
 from jaxrank.models.irt.walk import fit_walk
 from jaxrank.models.options import SEPARATION, choice, count, number
 from jaxrank.models.ranker import Entry, Explains, Ranker
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum, matmul
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, self_concordant_newton
 from jaxrank.numerics.solve.linear import SMALL
@@ -128,7 +127,7 @@ class StateSpaceIRT(Ranker):
         else:  # few levels: one dense system of them
             eye = jnp.eye(n_trials, dtype=dtype)
             steps = eye[1:] - eye[:-1]
-            penalty = (link * jnp.matmul(steps.T, steps, precision=HIGHEST)).at[0, 0].add(anchor)
+            penalty = (link * matmul(steps.T, steps)).at[0, 0].add(anchor)
             found = _fit(stat, table, eye, penalty, True, True, self.max_steps)
             path, b = found.params
         levels = {
@@ -200,7 +199,7 @@ def _fit(
     x = theta[:, None] * jnp.ones((1, width), dtype) if hold else theta[:, None] * jnp.eye(1, width, dtype=dtype)
     w = table.weight[:, None]
 
-    product, sums = partial(jnp.matmul, precision=HIGHEST), partial(jnp.einsum, precision=HIGHEST)
+    product, sums = matmul, einsum
 
     def step(state: tuple) -> tuple[tuple, Array]:
         x, b = state

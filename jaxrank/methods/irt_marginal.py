@@ -24,7 +24,7 @@ from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import count, flag, normal_prior, number, part
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum
 from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, GaussHermite, Quadrature
 
 
@@ -195,7 +195,7 @@ def _fit(model: MarginalModel, stat: Counts, quantile: Any, details: bool, max_s
 def _details(model: MarginalModel, covariance: Array, d: Array, a: Array, c: Array) -> dict[str, Array]:
     """Standard errors of what is reported, by the delta method."""
     own = jnp.moveaxis(jnp.diagonal(covariance, axis1=0, axis2=2), -1, 0)  # (M, depth, depth)
-    spread = lambda v: jnp.sqrt(jnp.einsum("mi,mij,mj->m", v, own, v, precision=HIGHEST))
+    spread = lambda v: jnp.sqrt(einsum("mi,mij,mj->m", v, own, v))
     unit = jnp.eye(model.depth, dtype=d.dtype)[:, None, :] * jnp.ones_like(d)[None, :, None]
     if model.depth == 1:
         return {"difficulty_se": spread(unit[0])}

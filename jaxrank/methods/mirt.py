@@ -15,7 +15,7 @@ from jaxrank.models.irt.symmetry import of_all_images
 from jaxrank.models.irt.table import item_table, reported_difficulty
 from jaxrank.models.options import check_fields, choice, count, normal_prior, number, part
 from jaxrank.models.ranker import Entry, Ranker
-from jaxrank.numerics.precision import HIGHEST, matmul
+from jaxrank.numerics.precision import einsum, matmul
 from jaxrank.numerics.solve.quadrature import QUADRATURES, AdaptiveGaussHermite, Quadrature
 
 
@@ -92,9 +92,7 @@ class MultidimensionalMarginal(Ranker):
         slopes = jnp.where(used[:, None], model.slopes(items), 0)
         mean_slope = matmul(weight, slopes) / jnp.maximum(jnp.sum(weight), 1)
         scores = matmul(post.mean, mean_slope)
-        along = lambda v: jnp.sqrt(
-            jnp.maximum(jnp.einsum("di,lde,ei->li", v, post.covariance, v, precision=HIGHEST), 0)
-        )
+        along = lambda v: jnp.sqrt(jnp.maximum(einsum("di,lde,ei->li", v, post.covariance, v), 0))
         axes = turned_axes(slopes, weight, self.rotate)
         length = jnp.sqrt(jnp.sum(slopes**2, axis=1))
         known = lambda v: jnp.where(used.reshape(-1, *[1] * (v.ndim - 1)), v, jnp.nan)

@@ -11,7 +11,7 @@ from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import choice
 from jaxrank.models.ranker import Entry, Ranker
 from jaxrank.numerics.graph import reachability
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.equilibrium import max_entropy_equilibrium
 from jaxrank.numerics.status import Status
 
@@ -43,7 +43,7 @@ class Nash(Ranker):
         # From the difference of wins, so that it is exactly antisymmetric and exactly 0 between equals.
         payoff = (stat.wins - stat.wins.T) / jnp.where(total > 0, total, 1)
         found = max_entropy_equilibrium(payoff)
-        advantage = jnp.matmul(payoff, found.mixture, precision=HIGHEST)
+        advantage = matmul(payoff, found.mixture)
         scores = advantage if self.score == "advantage_vs_equilibrium" else (1 + advantage) / 2
         connected = jnp.all(reachability(total > 0))
         status = jnp.where(found.reached, Status.CONVERGED, Status.MAX_STEPS)

@@ -12,7 +12,7 @@ from jaxrank.models.options import choice
 from jaxrank.models.pairs.unread import unread_pairs
 from jaxrank.models.ranker import Entry, LeavesUnread, Ranker
 from jaxrank.numerics.graph import reachability
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 COMPARISONS = ("prob_diff", "sign")
@@ -50,7 +50,7 @@ class SerialRank(Ranker, LeavesUnread):
         eps = jnp.finfo(dtype).eps
         lead = stat.wins - stat.wins.T
         c = jnp.sign(lead) if self.comparison == "sign" else lead / jnp.where(total > 0, total, 1)
-        common = jnp.matmul(c, c.T, precision=HIGHEST)
+        common = matmul(c, c.T)
         # Twice the Laplacian less L (L I - 11'), which has the same eigenvectors: no large common part to cancel.
         table = jnp.diag(jnp.sum(common, axis=1)) - common
         size = jnp.sqrt(jnp.sum(table**2))
@@ -71,7 +71,7 @@ class SerialRank(Ranker, LeavesUnread):
 
         level = jnp.sum(c, axis=1)
         inside = jnp.where(equal[None, :], vectors, 0)
-        shadow = jnp.matmul(inside, jnp.matmul(inside.T, level, precision=HIGHEST), precision=HIGHEST)
+        shadow = matmul(inside, matmul(inside.T, level))
         length = jnp.sqrt(jnp.sum(shadow**2))
         clear = length > 64 * n * eps * jnp.sqrt(jnp.sum(level**2))
         projected = jnp.where(clear, shadow / jnp.where(clear, length, 1), 0)

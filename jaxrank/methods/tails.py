@@ -15,7 +15,7 @@ from jaxrank.models.options import number
 from jaxrank.models.ranker import Entry
 from jaxrank.models.tries import MeanOfTries, check_spectrum, check_tries
 from jaxrank.numerics.count_states import count_states, mean_over
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 
@@ -79,10 +79,10 @@ def payoff(
     states: Any, rewards: Float[Array, " categories"], v: Float[Array, " thresholds"]
 ) -> Float[Array, " states"]:
     """Of each split of k tries the sum of the weights of the thresholds that its mean reward reaches."""
-    total = jnp.matmul(jnp.asarray(states, rewards.dtype), rewards, precision=HIGHEST)
+    total = matmul(jnp.asarray(states, rewards.dtype), rewards)
     bars = jnp.arange(1, len(v) + 1, dtype=total.dtype) - 16 * len(v) * jnp.finfo(total.dtype).eps
     reached = total[:, None] >= bars[None]
-    return jnp.matmul(reached.astype(v.dtype), v, precision=HIGHEST)
+    return matmul(reached.astype(v.dtype), v)
 
 
 ENTRIES = (Entry("tail_pass", TailPass, source="scorio2026"),)

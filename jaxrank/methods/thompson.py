@@ -14,7 +14,7 @@ from jaxrank.models.fit import Fit, solver_resolution
 from jaxrank.models.options import count, number
 from jaxrank.models.ranker import Entry, HasStandardErrors, Ranker
 from jaxrank.numerics.beta import log_odds, quantile_polynomial
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 _COMPARED, _ROWS = 512, 64  # models up to which ranks come from comparing all pairs; above, samples sorted at once
@@ -156,7 +156,7 @@ def _shared_by_equals(alpha: Array, beta: Array, draws: Float[Array, "models sam
     """Equal models are exchangeable: each has the mean of the moments of their ranks."""
     mean, sd = _rank_moments(draws)
     equal = _equal(alpha, beta).astype(mean.dtype)
-    average = lambda v: jnp.matmul(equal, v, precision=HIGHEST) / jnp.sum(equal, axis=1)
+    average = lambda v: matmul(equal, v) / jnp.sum(equal, axis=1)
     common = average(mean)
     return common, jnp.sqrt(average(sd**2 + (mean - common) ** 2))
 

@@ -19,7 +19,7 @@ from jaxrank.models.fit import Fit
 from jaxrank.models.pairs.clusters import held_share
 from jaxrank.models.pairs.fit import PairedModel, fitted_params, paired_covariance
 from jaxrank.models.pairs.likelihoods import BradleyTerryLikelihood
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 _PAIRS_AT_ONCE = 2**25  # pairs of models times questions whose results are on the device together
 
@@ -34,7 +34,7 @@ def question_deviations(ranker: PairedModel, stat: Pairs, fit: Fit, data: Data) 
     n_models = fit.scores.shape[-1]
     inverse = _inverse(ranker, stat, fit)
     slopes, shares, decided = _slopes(ranker, inverse, stat, fit, data)
-    moved = jnp.matmul(slopes - jnp.mean(slopes, axis=0, keepdims=True), inverse, precision=HIGHEST)
+    moved = matmul(slopes - jnp.mean(slopes, axis=0, keepdims=True), inverse)
     return np.asarray(moved, np.float64)[:, :n_models], held_share(ranker, np.asarray(shares), np.asarray(decided))
 
 

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 
@@ -92,7 +92,7 @@ def rounding_error(inverse: Float[Array, "n n"], counts: Float[Array, " n"], n_s
     **inverse**: of the curvature.  **counts**: for each parameter the sum of the sizes of the terms that its gradient
     adds up: their sum is off by eps times that, and the optimum by the inverse curvature times that.
     """
-    off = jnp.matmul(jnp.abs(inverse[:n_scores]), counts, precision=HIGHEST)
+    off = matmul(jnp.abs(inverse[:n_scores]), counts)
     return jnp.finfo(inverse.dtype).eps * jnp.max(off)
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.data.ballots import Ballots, bounds
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 TIE_POLICIES = ("ignore", "half")
@@ -99,7 +99,7 @@ def votes_won_and_lost(stat: Ballots) -> tuple[Float[Array, " models"], Float[Ar
         pref = preferences(stat, ties=False)
         return jnp.sum(pref.wins, axis=-1), jnp.sum(pref.wins, axis=-2), pref.total
     voters, _ = _exact(stat.voters)
-    product = lambda x: jnp.matmul(x, voters, precision=HIGHEST)
+    product = lambda x: matmul(x, voters)
     return product(stat.standing.won), product(stat.standing.lost), jnp.sum(voters)
 
 
@@ -110,12 +110,12 @@ def first_choices(stat: Ballots, active: Bool[Array, " models"]) -> Float[Array,
     grade = jnp.where(here, stat.grades, -jnp.inf)
     top = here & (grade + stat.slack >= jnp.max(grade, axis=0, keepdims=True))
     sharing = jnp.maximum(jnp.sum(top, axis=0), 1)
-    return jnp.matmul(top.astype(stat.voters.dtype), stat.voters / sharing, precision=HIGHEST)
+    return matmul(top.astype(stat.voters.dtype), stat.voters / sharing)
 
 
 def _together(a: Array, b: Array, weight: Array) -> Float[Array, "models models"]:
     a, b = a.astype(weight.dtype), b.astype(weight.dtype)
-    return jnp.matmul(a * weight[None, :], b.T, precision=HIGHEST)
+    return matmul(a * weight[None, :], b.T)
 
 
 def _exact(questions: Float[Array, " questions"]) -> tuple[Float[Array, " questions"], Float[Array, ""]]:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.numerics import hypergeometric
 from jaxrank.numerics.hypergeometric import log_gamma_mixed
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 Categories = Float[Array, "*cells categories"]
 Rewards = Float[Array, " categories"]
@@ -27,7 +27,7 @@ def best_of_tries(counts: Categories, rewards: Rewards, k: Any) -> Float[Array, 
     chance = hypergeometric.all_successes(
         jnp.where(enough, below[..., :-1], 0), jnp.where(enough, n, jnp.asarray(k, counts.dtype)), k
     )
-    return rewards[order][-1] - jnp.matmul(chance, steps, precision=HIGHEST)
+    return rewards[order][-1] - matmul(chance, steps)
 
 
 def best_moments(alpha: Categories, rewards: Rewards, k: Any) -> tuple[Float[Array, "*cells"], Float[Array, "*cells"]]:
@@ -42,7 +42,7 @@ def best_moments(alpha: Categories, rewards: Rewards, k: Any) -> tuple[Float[Arr
     sums = jnp.cumsum(alpha[..., order], axis=-1)
     low, total = sums[..., :-1], sums[..., -1:]
     once = jnp.exp(_log_power(low, total - low, k))
-    mean = rewards[order][-1] - jnp.matmul(once, steps, precision=HIGHEST)
+    mean = rewards[order][-1] - matmul(once, steps)
     n = low.shape[-1]
     i, j = jnp.triu_indices(n)
     inner, outer = low[..., i], low[..., j]
@@ -52,7 +52,7 @@ def best_moments(alpha: Categories, rewards: Rewards, k: Any) -> tuple[Float[Arr
     both = jnp.exp(_log_power(outer, total - outer, 2 * k) + ratio)
     covariance = both - once[..., i] * once[..., j]
     times = jnp.where(i == j, 1, 2) * steps[i] * steps[j]
-    variance = jnp.matmul(covariance, times, precision=HIGHEST)
+    variance = matmul(covariance, times)
     return mean, jnp.maximum(variance, 0)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxrank.errors import OptionError
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 MOST = 20_000
 """Splits beyond which means over them are refused."""
@@ -110,7 +110,7 @@ def mean_over(counts: Float[Array, "*cells categories"], k: int, step: int, valu
     """The mean of ``value`` (states,) under `chances`, some cells at a time where there are many."""
     states = count_states(k, counts.shape[-1], 16 * MOST)
     weights = jnp.asarray(value, counts.dtype)
-    one = lambda cell: jnp.matmul(chances(cell, states, step), weights, precision=HIGHEST)
+    one = lambda cell: matmul(chances(cell, states, step), weights)
     several = max(_AT_ONCE // len(states), 1)
     if math.prod(counts.shape[:-1]) <= several:
         return one(counts)

@@ -20,6 +20,11 @@ matmul = functools.partial(jnp.matmul, precision=HIGHEST)
 """The product of two matrices, or of a matrix and a vector, with the digits of its type."""
 
 
+def einsum(formula: str, *factors: Any) -> jax.Array:
+    """Sums of products along named axes, with the digits of their type."""
+    return jnp.einsum(formula, *factors, precision=HIGHEST)  # pyright: ignore[reportUnknownMemberType]
+
+
 @contextlib.contextmanager
 def precision(dtype: Any) -> Generator[None, None, None]:
     """Run in float32 or float64 whatever JAX's configuration says; None follows the configuration."""

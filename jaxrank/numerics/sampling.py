@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 EXTRA_FIELDS = ("diverging", "num_steps", "accept_prob")
 BLOCKS = 20  # reports of progress
@@ -247,4 +247,4 @@ def gaussian(key: Array, mean: Array, covariance: Array, n_samples: int) -> Arra
     values, vectors = jnp.linalg.eigh(covariance)
     root = vectors * jnp.sqrt(jnp.maximum(values, 0))[None, :]
     noise = jax.random.normal(key, (n_samples, mean.shape[0]), mean.dtype)
-    return mean[None, :] + jnp.matmul(noise, root.T, precision=HIGHEST)
+    return mean[None, :] + matmul(noise, root.T)

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 _BISECTIONS = 14
 
@@ -87,7 +87,7 @@ def joint_inclusion(s: Symmetric, factor: Float[Array, " orders"]) -> Float[Arra
     left = jnp.concatenate([a * s.real - b * s.imag, -a * s.imag - b * s.real])
     right = jnp.concatenate([s.real, s.imag])
     flat = (-1, n_items)
-    both = jnp.matmul(left.reshape(flat).T, right.reshape(flat), precision=HIGHEST)
+    both = matmul(left.reshape(flat).T, right.reshape(flat))
     single = jnp.sum(factor[:, None] * s.inclusion, axis=0)
     eye = jnp.eye(n_items, dtype=bool)
     return jnp.where(eye, jnp.diag(single), (both + both.T) / 2)

@@ -21,7 +21,7 @@ from jaxrank.data.responses import Responses
 from jaxrank.data.statistics import Counts
 from jaxrank.models.fit import Fit, rounding_resolution
 from jaxrank.models.ranker import MeanOfCells, Ranker
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 from jaxrank.resampling import draws
 from jaxrank.resampling.schemes import Scheme, Subsample, Trials
@@ -47,7 +47,7 @@ class TabulatedReplication(Work):
         draw = self.scheme.draw(draws.replicate_key(self.key, replicate), replicate, self.shape, dtype)
         weights = cast(Array, self.scheme.weights(draw, self.shape, dtype).trials)
         rows = self.successes.reshape(self.shape[2], -1)
-        k = jnp.matmul(weights, rows, precision=HIGHEST).reshape(self.successes.shape[1:])
+        k = matmul(weights, rows).reshape(self.successes.shape[1:])
         if k.ndim == 1:
             scores = self.table[0] + (self.table[1] - self.table[0]) * (k / self.shape[1])
         else:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxrank.evaluation.answers.rules import NONE, Linear, Ranked, Rule
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 SAME = 1e-5
 """Totals in float32 that differ by no more, relative to the largest, tie."""
@@ -144,7 +144,7 @@ def _ranked(
     k = len(question.good)
     if question.codes.shape[1] == 1:
         hot = (jnp.arange(k)[:, None] == question.codes.T).astype(jnp.float32)
-        made = jnp.matmul(hot, jnp.concatenate(rows, axis=1), precision=HIGHEST)
+        made = matmul(hot, jnp.concatenate(rows, axis=1))
         sums = jnp.swapaxes(made.reshape(k, len(rows), -1), 0, 1)
     else:
         hot = question.codes[None] == jnp.arange(k)[:, None, None]

@@ -19,7 +19,7 @@ from jaxrank.evaluation.judges.patterns import distinct_answers
 from jaxrank.evaluation.judges.perfect import predictions, seed_numbers
 from jaxrank.evaluation.judges.scores import checked_scores
 from jaxrank.models.options import check_count, check_number
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum
 from jaxrank.numerics.seeds import check_seed
 
 _BATCH = 64
@@ -170,11 +170,11 @@ def _em(
     def maximise(levels: Array) -> tuple[Array, Array]:
         held = levels * weight[..., None]
         pi = jnp.sum(held, axis=1) / jnp.maximum(jnp.sum(held, axis=(1, 2)), 1e-30)[:, None]
-        joint = jnp.einsum("kqt,jkqs->jts", held, hot, precision=HIGHEST) + pseudo
+        joint = einsum("kqt,jkqs->jts", held, hot) + pseudo
         return pi, joint / jnp.maximum(jnp.sum(joint, axis=-1, keepdims=True), 1e-30)
 
     def expect(pi: Array, theta: Array) -> Array:
-        evidence = jnp.einsum("jkqs,jts->kqt", hot, jnp.log(jnp.maximum(theta, 1e-30)), precision=HIGHEST)
+        evidence = einsum("jkqs,jts->kqt", hot, jnp.log(jnp.maximum(theta, 1e-30)))
         log = evidence + jnp.log(jnp.maximum(pi, 1e-30))[:, None]
         return jnp.where(seen[..., None], jnp.exp(log - logsumexp(log, axis=-1, keepdims=True)), 0)
 

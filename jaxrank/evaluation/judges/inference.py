@@ -29,7 +29,7 @@ from jaxrank.evaluation.judges.perfect import perfect_draws
 from jaxrank.evaluation.judges.priors import FAMILY, JudgePrior, find_prior
 from jaxrank.evaluation.judges.scores import checked_scores, level_counts, values_of
 from jaxrank.models.options import check_choice, check_count, check_number, numbers, shown
-from jaxrank.numerics.precision import HIGHEST, precision
+from jaxrank.numerics.precision import einsum, precision
 from jaxrank.numerics.sampling import Spread, devices_for
 from jaxrank.numerics.seeds import as_key, check_seed
 from jaxrank.resampling.checkpoint import folder_of
@@ -226,10 +226,10 @@ def joint_log_likelihood(pi: Array, theta: Array, patterns: Patterns) -> Array:
     log = jnp.log(jnp.maximum(theta, tiny))
     if theta.ndim == 3:
         given = jnp.swapaxes(log, 0, 1).reshape(m, -1)  # (t, J M)
-        evidence = jnp.einsum("ti,iku->tku", given, patterns.hot, precision=HIGHEST)
+        evidence = einsum("ti,iku->tku", given, patterns.hot)
     else:
         given = jnp.swapaxes(log, 1, 2).reshape(len(theta), m, -1)  # (k, t, J M)
-        evidence = jnp.einsum("kti,iku->tku", given, patterns.hot, precision=HIGHEST)
+        evidence = einsum("kti,iku->tku", given, patterns.hot)
     total = jax.scipy.special.logsumexp(
         evidence + jnp.log(jnp.maximum(pi, tiny)).T[..., None], axis=0, b=patterns.possible
     )
@@ -297,7 +297,7 @@ def _model(prior: JudgePrior, sizes: tuple[int, int, int], spread: float | str, 
         numpyro.factor("scores", joint_log_likelihood(pi, theta, data))
     else:
         formula = "km,jmn->jkn" if theta.ndim == 3 else "km,kjmn->jkn"
-        judged = jnp.einsum(formula, pi, theta, precision=HIGHEST)
+        judged = einsum(formula, pi, theta)
         numpyro.factor("counts", jnp.sum(data * jnp.log(jnp.maximum(judged, 1e-30))))
 
 

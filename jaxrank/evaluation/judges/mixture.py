@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.numerics.precision import HIGHEST, precision
+from jaxrank.numerics.precision import einsum, precision
 
 _SPARE, _PENALTY = 1e-3, 1e3
 
@@ -48,15 +48,15 @@ class Mixture(NamedTuple):
         up = jax.nn.softmax(jnp.where(jnp.triu(jnp.ones((m, m), bool))[None, None], logits, -jnp.inf), axis=-1)
         rows = [row]
         for t in range(m - 1):
-            rows.append(jnp.einsum("js,jst->jt", rows[-1], up[:, t], precision=HIGHEST))
+            rows.append(einsum("js,jst->jt", rows[-1], up[:, t]))
         return jnp.stack(rows, axis=1), pi
 
     def judged(self, x: Any) -> tuple[Any, Any]:
         """Distributions (J, K, M), and how far each rise falls short of the margin (J, M - 1)."""
         theta, pi = self.parts(x)
-        means = jnp.einsum("jtm,m->jt", theta, jnp.asarray(self.values), precision=HIGHEST)
+        means = einsum("jtm,m->jt", theta, jnp.asarray(self.values))
         short = jnp.maximum(self.margin + _SPARE - jnp.diff(means, axis=1), 0)
-        return jnp.einsum("km,jmn->jkn", pi, theta, precision=HIGHEST), short
+        return einsum("km,jmn->jkn", pi, theta), short
 
     def start(self, g: np.ndarray, rng: np.random.Generator, s: int) -> np.ndarray:
         """Logits of good judges, and candidates where the judges put them; noisier with ``s``."""

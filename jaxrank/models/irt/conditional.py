@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum, matmul
 from jaxrank.numerics.solve.arrow import solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 
@@ -121,7 +121,7 @@ def _evaluate(table: ItemTable, b: Array, theta: Array) -> tuple[Array, _Pieces,
     eta = theta[:, None] - b[None, :]
     own = jnp.sum(table.trials * jax.nn.softplus(eta) - table.successes * eta, axis=1) + inv.log_p
     real, imaginary, bend_real, bend_imaginary = _share(inv)
-    contract = lambda u, v: jnp.einsum("lq,lqm->lm", u, v, precision=HIGHEST)
+    contract = lambda u, v: einsum("lq,lqm->lm", u, v)
     expected = table.trials * (contract(inv.real, real) - contract(inv.imaginary, imaginary))
     information = table.trials * (contract(inv.real, bend_real) - contract(inv.imaginary, bend_imaginary))
     # On the imaginary axis the "variance" of the ability is -v.
@@ -154,13 +154,13 @@ def conditional_covariance(table: ItemTable, b: Array, theta: Array) -> Float[Ar
     real, imaginary = n[:, None, :] * real, n[:, None, :] * imaginary
     w_real = jnp.where(known[:, None], inv.real, 0)
     w_imaginary = jnp.where(known[:, None], inv.imaginary, 0)
-    product = lambda w, x, y: jnp.einsum("lq,lqa,lqb->ab", w, x, y, precision=HIGHEST)
+    product = lambda w, x, y: einsum("lq,lqa,lqb->ab", w, x, y)
     mixed = product(w_imaginary, real, imaginary)
     second = product(w_real, real, real) - product(w_real, imaginary, imaginary) - mixed - mixed.T
-    over = lambda w, x: jnp.einsum("lq,lqm->lm", w, x, precision=HIGHEST)
+    over = lambda w, x: einsum("lq,lqm->lm", w, x)
     first = over(w_real, real) - over(w_imaginary, imaginary)
     own = over(w_real, bend_real) - over(w_imaginary, bend_imaginary)
-    information = jnp.diag(jnp.sum(n * own, axis=0)) + second - jnp.matmul(first.T, first, precision=HIGHEST)
+    information = jnp.diag(jnp.sum(n * own, axis=0)) + second - matmul(first.T, first)
     used, w = table.used, table.weight
     information = jnp.where(used[:, None] & used[None, :], information, jnp.eye(len(b), dtype=b.dtype))
     strength = jnp.sum(jnp.where(used, jnp.diagonal(information), 0)) / jnp.sum(w) ** 2

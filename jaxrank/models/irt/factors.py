@@ -21,7 +21,7 @@ from jaxrank.models.irt.marginal import item_step, normal_terms
 from jaxrank.models.irt.rasch import fit_rasch
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Gaussian
-from jaxrank.numerics.precision import HIGHEST, matmul
+from jaxrank.numerics.precision import einsum, matmul
 from jaxrank.numerics.solve.arrow import positive_definite_blocks
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
@@ -116,9 +116,9 @@ def fit_factors(model: FactorModel, table: ItemTable, max_steps: int) -> Minimum
         gradient = jnp.where(used, jnp.sum(post.moments[:, 0], axis=0) + slope, 0)
         ties = rotation_directions(jnp.where(used, model.slopes(x), 0), table.weight, 1, int(model.guesses))
         if ties is not None:
-            along = jnp.einsum("mqt,mq->t", ties, gradient, precision=HIGHEST)
+            along = einsum("mqt,mq->t", ties, gradient)
             ties = table.weight[:, None, None] * ties
-            gradient = gradient - jnp.einsum("mqt,t->mq", ties, along, precision=HIGHEST)
+            gradient = gradient - einsum("mqt,t->mq", ties, along)
         columns = block + bend[:, :, None] * eye[None, :, :]
         pieces = _Pieces(gradient, columns, post.moments[:, 1:], ties)
         return penalty - jnp.sum(post.log_marginal), pieces, post.mode

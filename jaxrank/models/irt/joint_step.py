@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float
 from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
 from jaxrank.models.irt.parts import grounded
 from jaxrank.numerics.lanes import lanes
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum
 from jaxrank.numerics.solve.linear import solve_spd_lanes
 
 _FEW = 8  # lanes below which a matrix product beats updates by one question at a time
@@ -252,7 +252,7 @@ def _products(first: list[Array], second: list[Array]) -> Float[Array, "rows col
     """The sum of first times second transposed over questions and their parameters, in every lane."""
     n_models, n_questions, size = first[0].shape
     if size < _FEW:
-        product = functools.partial(jnp.einsum, "imb,jmb->ijb", precision=HIGHEST)
+        product = functools.partial(einsum, "imb,jmb->ijb")
         return sum((product(x, y) for x, y in zip(first, second, strict=True)), jnp.zeros(()))
     pick = lambda v, m: jax.lax.dynamic_slice_in_dim(v, m, 1, axis=1)[:, 0]
 

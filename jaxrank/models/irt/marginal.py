@@ -20,7 +20,7 @@ from jaxrank.models.irt.cells import Cell, guessing_cell, plain_cell
 from jaxrank.models.irt.rasch import fit_rasch
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Gaussian
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum
 from jaxrank.numerics.solve.arrow import positive_definite_blocks, solve_arrow
 from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
 from jaxrank.numerics.solve.quadrature import AdaptiveGaussHermite, Quadrature
@@ -142,7 +142,7 @@ def rounding_error(model: MarginalModel, items: Array, post: Posterior) -> Float
     because only the prior N(0, 1) holds what the likelihood leaves free (1 of the 1 / sd^2 known of an ability).
     """
     slope = jnp.exp(items[:, 1]) if model.depth > 1 else jnp.ones_like(items[:, 0])
-    information = 1 + jnp.einsum("lq,lqm,m->l", post.weight, post.cells.fisher_ee, slope**2, precision=HIGHEST)
+    information = 1 + einsum("lq,lqm,m->l", post.weight, post.cells.fisher_ee, slope**2)
     size = jnp.sum(post.weight * jnp.abs(jnp.sum(post.cells.value, axis=2)), axis=1)
     return jnp.finfo(items.dtype).eps * jnp.max(size * jnp.sqrt(information))
 
@@ -173,11 +173,11 @@ def _scores(model: MarginalModel, post: Posterior) -> list[Array]:
 
 def _pieces(model: MarginalModel, table: ItemTable, items: Array, post: Posterior) -> _Pieces:
     weights = jnp.concatenate([post.weight[:, None, :], post.weight[:, None, :] * _basis(model, post)], axis=1)
-    moments = [jnp.einsum("ljq,lqm->ljm", weights, s, precision=HIGHEST) for s in _scores(model, post)]
+    moments = [einsum("ljq,lqm->ljm", weights, s) for s in _scores(model, post)]
     moments = jnp.stack(moments, axis=3)  # (L, 1 + degree, M, depth)
     gradient = jnp.sum(moments[:, 0], axis=0)
     cell, pull = post.cells, post.pull
-    mean = lambda v: jnp.einsum("lq,lqm->m", post.weight, v, precision=HIGHEST)
+    mean = lambda v: einsum("lq,lqm->m", post.weight, v)
 
     def curvature(ee: Array, eg: Any, gg: Any, bend: Array) -> Array:
         columns = [[mean(ee)]]
@@ -249,11 +249,11 @@ def item_covariance(
     scores = jnp.stack(_scores(model, post), axis=3)
     n_items = items.size
     flat = scores.reshape(*scores.shape[:2], n_items)
-    mean = jnp.einsum("lq,lqa->la", post.weight, flat, precision=HIGHEST)
+    mean = einsum("lq,lqa->la", post.weight, flat)
     centred = (flat - mean[:, None, :]) * jnp.sqrt(post.weight)[:, :, None]
-    covariance = jnp.einsum("lqa,lqb->ab", centred, centred, precision=HIGHEST)
+    covariance = einsum("lqa,lqb->ab", centred, centred)
     cell, pull = post.cells, post.pull
-    total = lambda v: jnp.einsum("lq,lqm->m", post.weight, v, precision=HIGHEST)
+    total = lambda v: einsum("lq,lqm->m", post.weight, v)
     ee, ep, pp = total(cell.ee), total(cell.ee * pull), total(cell.ee * pull**2 - cell.eta * pull)
     table_of = {1: [[ee]], 2: [[ee, ep], [ep, pp]]}
     if model.depth == 3:

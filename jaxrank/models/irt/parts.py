@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.numerics.graph import component_labels, dominance_levels, reachability, strong_components
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 
@@ -45,7 +45,7 @@ class Parts(eqx.Module):
         Questions that all trials passed or failed have infinite difficulties, and others in no part NaN.
         """
         same = (self.part[:, None] == self.part[None, :]).astype(theta.dtype)
-        middle = jnp.matmul(same, theta, precision=HIGHEST) / jnp.sum(same, axis=1)
+        middle = matmul(same, theta) / jnp.sum(same, axis=1)
         inside = theta - middle
         place = -(1 + 2 * jnp.max(jnp.abs(inside))) * self.level.astype(theta.dtype)
         found = self.home >= 0

@@ -15,7 +15,7 @@ from jaxrank.data.battle_statistic import Battles
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.pairs.outcomes import OutcomeModel
 from jaxrank.numerics.blocks import on_cpu
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import HIGHEST, matmul
 
 _PIECE = 2**16  # places that are worked on at once
 
@@ -144,12 +144,12 @@ class _Bends(NamedTuple):
 def with_covariates(values: Float[Array, "blocks places"], stat: Battles) -> Float[Array, " covariates"]:
     """Sums of values times each covariate."""
     x = stat.x.reshape(stat.x.shape[0], values.size)
-    return jnp.matmul(x, values.reshape(-1), precision=HIGHEST) / stat.scale
+    return matmul(x, values.reshape(-1)) / stat.scale
 
 
 def of_blocks(values: Float[Array, "blocks places"]) -> Float[Array, " blocks"]:
     """Sums over places, as a product: on a CPU a fifth of the time of a sum over a last axis."""
-    return jnp.matmul(values, jnp.ones(values.shape[1], values.dtype), precision=HIGHEST)
+    return matmul(values, jnp.ones(values.shape[1], values.dtype))
 
 
 def settled(outcomes: OutcomeModel, extra: Array, ties: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.numerics.graph import connectivity, reachability
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.status import Status
 
 
@@ -66,7 +66,7 @@ def rejected_together(c: Choices, weights: Float[Array, " events"]) -> Float[Arr
     place = np.zeros((n, n), int)
     i, j = np.triu_indices(n)
     place[i, j] = place[j, i] = np.arange(len(i))
-    return jnp.matmul(weights, c.rejected_pairs, precision=HIGHEST)[place]
+    return matmul(weights, c.rejected_pairs)[place]
 
 
 class Gate(NamedTuple):
@@ -129,8 +129,8 @@ def set_totals(c: Choices, n_orders: int, whole: bool = False) -> SetTotals:
     size = jnp.sum(c.chosen, axis=1)
     hot = (size[:, None] == jnp.arange(1, n_orders + 1)[None, :]).astype(size.dtype)
     inside = jnp.where((size >= 1) & (size <= n_orders), c.weights, 0)
-    mean_choice = jnp.matmul(inside / jnp.maximum(size, 1), c.chosen, precision=HIGHEST)
-    orders = jnp.matmul(inside, hot, precision=HIGHEST)
+    mean_choice = matmul(inside / jnp.maximum(size, 1), c.chosen)
+    orders = matmul(inside, hot)
     slates, slate_weights, n_slates = _distinct(((c.chosen + c.rejected) > 0) | ~c.informative[:, None], inside)
     top = jnp.sum(slates, axis=1).astype(size.dtype) - (0 if whole else 1)
     return SetTotals(mean_choice, orders, slates, slate_weights, top, n_slates, jnp.sum(c.weights) - jnp.sum(inside))
@@ -146,7 +146,7 @@ def orders_connected(c: Choices, n_orders: int, whole: bool = False) -> Bool[Arr
     hot = (size[:, None] == order).astype(size.dtype)
     possible = (order <= top[:, None]).astype(size.dtype)
     edges = joint(hot, possible, c.weights) > 0
-    absent = jnp.matmul(c.weights, hot, precision=HIGHEST) <= 0
+    absent = matmul(c.weights, hot) <= 0
     # An order that never occurs is no way from one to another.
     return jnp.all(reachability(edges) | absent[:, None] | absent[None, :])
 
@@ -155,17 +155,17 @@ def orders_connected(c: Choices, n_orders: int, whole: bool = False) -> Bool[Arr
 def joint(x: Float[Array, "events p"], y: Float[Array, "events q"], weights: Float[Array, " events"]) -> Array:
     """sum_e w_e x_e y_e' over events, (p, q). A batch of weights shares the products x_e y_e' where these are at most
     `MOST_PAIRS`: else every lane has a table of its own, which compilers keep in memory or refuse."""
-    return jnp.matmul((weights[:, None] * x).T, y, precision=HIGHEST)
+    return matmul((weights[:, None] * x).T, y)
 
 
 @joint.def_vmap
 def _(size: int, batched: list[bool], x: Array, y: Array, weights: Array) -> tuple[Array, bool]:
     axes = [0 if own else None for own in batched]
     if axes != [None, None, 0] or x.size * y.shape[1] > MOST_PAIRS:
-        plain = lambda x, y, weights: jnp.matmul((weights[:, None] * x).T, y, precision=HIGHEST)
+        plain = lambda x, y, weights: matmul((weights[:, None] * x).T, y)
         return jax.vmap(plain, axes, axis_size=size)(x, y, weights), True
     products = (x[:, :, None] * y[:, None, :]).reshape(x.shape[0], -1)
-    return jnp.matmul(weights, products, precision=HIGHEST).reshape(size, x.shape[1], y.shape[1]), True
+    return matmul(weights, products).reshape(size, x.shape[1], y.shape[1]), True
 
 
 def _distinct(rows: Array, weights: Array) -> tuple[Array, Array, Array]:

@@ -16,7 +16,7 @@ from jaxrank.models.priors import Prior
 from jaxrank.models.setwise.choices import Choices, SetTotals, choices, gate, joint, orders_connected, set_totals
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, LuceLikelihood
 from jaxrank.numerics.graph import reachability
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.solver import Solution, Solver
 from jaxrank.numerics.status import Status
 
@@ -103,14 +103,14 @@ def certified(
     n_models = totals.mean_choice.shape[0]
     free = totals.free.astype(inverse.dtype)
     n_events = jnp.sum(totals.slate_weights)
-    took_part = jnp.matmul(totals.slate_weights, totals.slates.astype(inverse.dtype), precision=HIGHEST)
+    took_part = matmul(totals.slate_weights, totals.slates.astype(inverse.dtype))
     counts = _TERMS * jnp.concatenate([took_part, free * n_events])
     error = rounding_error(inverse, counts, n_models)
     variance = jnp.diagonal(inverse)
     own, ties = variance[:n_models], variance[n_models:] * free
     widest = jnp.max(own[:, None] + own[None, :] - 2 * inverse[:n_models, :n_models])
     reach = jnp.sqrt(widest) + 2 * jnp.sqrt(jnp.max(ties))
-    decrement = jnp.sqrt(jnp.dot(gradient, jnp.matmul(inverse, gradient, precision=HIGHEST), precision=HIGHEST))
+    decrement = jnp.sqrt(matmul(gradient, matmul(inverse, gradient)))
     rounding = _TERMS * jnp.finfo(inverse.dtype).eps * n_events * reach
     return error, (decrement + rounding) * reach < 0.5
 
@@ -123,11 +123,11 @@ def luce_covariance(model: Searched, c: Choices, fit: Fit, single: bool = False)
     _, inverse, known = gradient_and_inverse(LuceLikelihood(), model.prior, theta, c, everyone)
     if not single:
         pi = jnp.exp(theta - jnp.max(theta))
-        total = pi[None, :] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[:, None]
+        total = pi[None, :] + matmul(c.rejected, pi)[:, None]
         share = c.chosen / total
         score = c.chosen - pi[None, :] * (share + jnp.sum(share, axis=1, keepdims=True) * c.rejected)
         # What each event moves: the inverse times the sum of squares would cancel where models met unequally often.
-        moved = jnp.matmul(score, inverse, precision=HIGHEST)
+        moved = matmul(score, inverse)
         inverse = joint(moved, moved, c.weights)
     return where_known(inverse, known & (jnp.sum(c.weights) > 0))
 

@@ -13,7 +13,7 @@ from jaxrank.data.statistics import Events
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.options import count
 from jaxrank.models.setwise.choices import Choices, SetTotals, rejected_together
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.symmetric import joint_inclusion, log_symmetric, n_nodes
 
 _EVENTS = 256  # events whose terms are held at once
@@ -46,7 +46,7 @@ class LuceLikelihood(Likelihood):
 
         def add(sums: _Flows, events: tuple[Array, Array, Array]) -> tuple[_Flows, Array]:
             chosen, rejected, weights = events
-            total = pi[:, None] + jnp.matmul(rejected, pi, precision=HIGHEST)[None, :]
+            total = pi[:, None] + matmul(rejected, pi)[None, :]
             mass = chosen.T * weights[None, :]
             # Held in memory once: fused into each of their four sums they would be divided anew every time.
             share = jax.lax.optimization_barrier(mass / total)
@@ -55,14 +55,14 @@ class LuceLikelihood(Likelihood):
                 jnp.sum(mass * jnp.log(total)),
                 jnp.sum(mass, axis=1),
                 jnp.sum(share, axis=1),
-                jnp.matmul(share, rejected, precision=HIGHEST),
+                matmul(share, rejected),
                 jnp.sum(square, axis=1),
-                jnp.matmul(square, rejected, precision=HIGHEST),
+                matmul(square, rejected),
             )
             return jax.tree.map(jnp.add, sums, new), jnp.sum(square, axis=0)
 
         s, of_events = in_turns(add, _Flows.none(pi), (stat.chosen, stat.rejected, stat.weights))
-        value = s.logs - jnp.dot(s.mass, params - top, precision=HIGHEST)
+        value = s.logs - matmul(s.mass, params - top)
         # What i takes from j wherever both could be chosen. As a difference of two such flows the gradient of a model
         # that met few others is not lost in the rounding of those that met millions, if what one loses the other gains:
         # of a product that is fused into a difference compilers keep more digits than of its mirror image.
@@ -75,8 +75,8 @@ class LuceLikelihood(Likelihood):
 
     def start(self, stat: Choices) -> Array:
         """Centred log-odds of each model's share of choices, half a choice added to both sides."""
-        won = jnp.matmul(stat.weights, stat.chosen, precision=HIGHEST)
-        lost = jnp.matmul(stat.weights, stat.rejected, precision=HIGHEST)
+        won = matmul(stat.weights, stat.chosen)
+        lost = matmul(stat.weights, stat.rejected)
         odds = jnp.log(won + 0.5) - jnp.log(lost + 0.5)
         return odds - jnp.mean(odds)
 
@@ -128,7 +128,7 @@ def _odds(theta: Array, c: Choices) -> tuple[Array, Array, Array]:
     """pi_i + sum_V pi for every model and event, (L, E), so that products over events read memory in order; the weight
     of these terms; the log scale."""
     top, pi = _scaled(theta)
-    total = pi[:, None] + jnp.matmul(c.rejected, pi, precision=HIGHEST)[None, :]
+    total = pi[:, None] + matmul(c.rejected, pi)[None, :]
     return total, c.chosen.T * c.weights[None, :], top
 
 
@@ -151,7 +151,7 @@ class DavidsonLuceLikelihood(Likelihood):
     def log_prob(self, params: Array, stat: SetTotals) -> Array:
         """Needs a static number of slates: every row of ``stat.slates`` is visited (those of weight 0 for nothing)."""
         theta, eta = _split(params, stat)
-        observed = jnp.dot(stat.mean_choice, theta, precision=HIGHEST) + jnp.dot(stat.orders, eta, precision=HIGHEST)
+        observed = matmul(stat.mean_choice, theta) + matmul(stat.orders, eta)
         log_z = jax.vmap(log_normaliser, (None, None, 0, 0))(theta, eta, stat.slates, allowed_orders(stat))
         return observed - jnp.sum(jnp.where(stat.slate_weights > 0, stat.slate_weights * log_z, 0))
 
@@ -161,14 +161,14 @@ class DavidsonLuceLikelihood(Likelihood):
         """Log probability of each chosen set, from the row ``slate`` of ``stat.slates``; sizes are 1 to D."""
         theta, eta = _split(params, stat)
         size = jnp.sum(chosen, axis=1)
-        observed = jnp.matmul(chosen, theta, precision=HIGHEST) / size + eta[size.astype(int) - 1]
+        observed = matmul(chosen, theta) / size + eta[size.astype(int) - 1]
         log_z = jax.vmap(log_normaliser, (None, None, 0, 0))(theta, eta, stat.slates, allowed_orders(stat))
         return observed - log_z[slate]
 
     def parts(self, params: Array, stat: SetTotals) -> tuple[Array, Array, Array]:
         theta, eta = _split(params, stat)
         n_models = theta.shape[0]
-        value = -jnp.dot(stat.mean_choice, theta, precision=HIGHEST) - jnp.dot(stat.orders, eta, precision=HIGHEST)
+        value = -matmul(stat.mean_choice, theta) - matmul(stat.orders, eta)
         linear = -jnp.concatenate([stat.mean_choice, stat.orders])
         order = jnp.arange(1, self.n_orders + 1)
 
@@ -187,7 +187,7 @@ class DavidsonLuceLikelihood(Likelihood):
     def start(self, stat: SetTotals) -> Array:
         """Equal strengths, and the tie parameters that fit the order counts of the average slate then."""
         order = jnp.arange(1, self.n_orders + 1).astype(stat.orders.dtype)
-        size = jnp.dot(stat.slate_weights, jnp.sum(stat.slates, axis=1), precision=HIGHEST)
+        size = matmul(stat.slate_weights, jnp.sum(stat.slates, axis=1))
         size = jnp.maximum(size / jnp.maximum(jnp.sum(stat.slate_weights), 1e-30), order)
         log_sets = jax.lax.lgamma(size + 1) - jax.lax.lgamma(order + 1) - jax.lax.lgamma(size - order + 1)
         eta = jnp.log(jnp.maximum(stat.orders, 1e-30)) - log_sets
@@ -233,7 +233,7 @@ def slate_moments(theta: Array, eta: Array, slate: Array, allowed: Array) -> tup
         terms, symmetric, order = _order_terms(theta, eta, slate)
         log_z, chance = _order_chances(terms, allowed)
         inclusion = symmetric.inclusion / order[:, None]
-        mean = jnp.matmul(chance, inclusion, precision=HIGHEST)
+        mean = matmul(chance, inclusion)
         mixed = (chance[:, None] * inclusion).T
         together = joint_inclusion(symmetric, chance / order**2)
     else:

@@ -14,7 +14,7 @@ from jaxrank.data.slates import Slates
 from jaxrank.models.likelihood import Likelihood
 from jaxrank.models.setwise.choices import SetTotals
 from jaxrank.models.setwise.likelihoods import DavidsonLuceLikelihood, allowed_orders, in_turns, slate_moments
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import einsum, matmul
 
 _LOWEST = -80.0  # exp of it instead of an underflow to zero, as of models without covariates
 
@@ -48,7 +48,7 @@ class SlateLikelihood(Likelihood):
     def log_strengths(self, params: Float[Array, " n"], stat: Slates) -> Float[Array, "slates places"]:
         """theta_i + beta . x of every place; of no meaning where there is no alternative."""
         slopes = params[stat.n_models :][: self.n_covariates]
-        return params[: stat.n_models][stat.members] + jnp.matmul(stat.x, slopes, precision=HIGHEST)
+        return params[: stat.n_models][stat.members] + matmul(stat.x, slopes)
 
     def log_prob(self, params: Float[Array, " n"], problem: SlateProblem) -> Float[Array, ""]:
         beta = params[problem.slates.n_models :][: self.n_covariates]
@@ -67,7 +67,7 @@ class SlateLikelihood(Likelihood):
         rows = jnp.arange(stat.members.shape[0])[:, None]
         theta = jnp.zeros((stat.members.shape[0], stat.n_models), by_place.dtype)
         theta = theta.at[rows, stat.members].add(by_place[:, :k])
-        beta = jnp.einsum("sk,skc->sc", by_place[:, :k], stat.x, precision=HIGHEST)
+        beta = einsum("sk,skc->sc", by_place[:, :k], stat.x)
         free = () if problem.totals is None else (jnp.where(problem.totals.free[None], by_place[:, k:], 0),)
         return jnp.concatenate([theta, beta.reshape(-1, c), *free], axis=1)
 
@@ -78,8 +78,8 @@ class SlateLikelihood(Likelihood):
         bend = self._terms(params, problem)[2]
         k, n = stat.members.shape[1], stat.n_models
         x = stat.x
-        mixed = jnp.einsum("skc,slc->skl", x, spread[n:, :n].T[stat.members], precision=HIGHEST)
-        among = jnp.einsum("skc,cd,sld->skl", x, spread[n:, n:], x, precision=HIGHEST)
+        mixed = einsum("skc,slc->skl", x, spread[n:, :n].T[stat.members])
+        among = einsum("skc,cd,sld->skl", x, spread[n:, n:], x)
         of_pairs = spread[stat.members[:, :, None], stat.members[:, None, :]]
         whole = of_pairs + mixed + jnp.swapaxes(mixed, 1, 2) + among
         return jnp.sum(bend[:, :k, :k] * whole, axis=(1, 2))
@@ -143,7 +143,7 @@ class SlateLikelihood(Likelihood):
         """Derivatives by the parameters from those by places and tie parameters, summed over the slates."""
         k, n = stat.members.shape[1], stat.n_models
         x, members, dtype = stat.x, stat.members, slope.dtype
-        product = lambda text, *factors: jnp.einsum(text, *factors, precision=HIGHEST)
+        product = lambda text, *factors: einsum(text, *factors)
         at = lambda v: jnp.zeros((n, *v.shape[2:]), dtype).at[members].add(v)
         behind = slope[:, k:]
         gradient = [at(slope[:, :k]), product("sk,skc->c", slope[:, :k], x), jnp.sum(behind, axis=0)]
@@ -208,5 +208,5 @@ def _davidson_luce(
     # A slate of nobody has no sums to take logarithms of.
     log_z, mean, spread = slate_moments(jnp.where(present, eta, 0), ties, present | ~read, allowed | ~read)
     at = jnp.concatenate([jnp.where(present, eta, 0), ties])
-    value = log_z - jnp.dot(own, at, precision=HIGHEST)
+    value = log_z - matmul(own, at)
     return jnp.where(read, value, 0), jnp.where(read, mean - own, 0), jnp.where(read, spread, 0)

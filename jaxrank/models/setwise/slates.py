@@ -23,7 +23,7 @@ from jaxrank.models.setwise.choices import SetTotals, choices, gate, joint, orde
 from jaxrank.models.setwise.existence import direction_of_sets
 from jaxrank.models.setwise.fit import Searched, explanation, where_known
 from jaxrank.models.setwise.slate_likelihood import SlateLikelihood, SlateProblem
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.linear import SMALL
 from jaxrank.numerics.solve.near import Near
 from jaxrank.numerics.status import Status
@@ -57,7 +57,7 @@ def slate_totals(stat: Slates, n_orders: int, whole: bool) -> SetTotals:
     inside = jnp.where((size >= 1) & (size <= n_orders), c.weights, 0)
     shares = (inside / jnp.maximum(size, 1))[:, None] * c.chosen
     mean_choice = jnp.zeros(stat.n_models, inside.dtype).at[stat.members].add(shares)
-    orders = jnp.matmul(inside, (size[:, None] == order[None]).astype(inside.dtype), precision=HIGHEST)
+    orders = matmul(inside, (size[:, None] == order[None]).astype(inside.dtype))
     present = stat.outcomes >= 0
     top = jnp.sum(present, axis=1).astype(inside.dtype) - (0 if whole else 1)
     n_slates = jnp.asarray(present.shape[0])
@@ -136,7 +136,7 @@ def slate_covariance(model: Any, stat: Slates, fit: Fit) -> Float[Array, "n n"]:
     composite likelihood of several winners the sandwich of the scores of whole choices."""
     likelihood, problem, inverse, known = _inverse(model, stat, fit)
     if problem.totals is None and not model.single:
-        moved = jnp.matmul(likelihood.slopes(slate_params(fit), problem), inverse, precision=HIGHEST)
+        moved = matmul(likelihood.slopes(slate_params(fit), problem), inverse)
         inverse = joint(moved, moved, stat.weights)
     return where_known(inverse, known & (jnp.sum(stat.weights) > 0))
 
@@ -245,6 +245,6 @@ def _pulls(model: Any, stat: Slates, fit: Fit) -> tuple[Array, Array, Array]:
     known = inverse[:moving, :moving]
     if problem.totals is not None:
         cross = inverse[:moving, moving:]
-        known = known - jnp.matmul(cross, jnp.linalg.solve(inverse[moving:, moving:], cross.T), precision=HIGHEST)
+        known = known - matmul(cross, jnp.linalg.solve(inverse[moving:, moving:], cross.T))
     held = likelihood.information(params, problem, known) / (moving - 1)
     return likelihood.slopes(params, problem), held, inverse

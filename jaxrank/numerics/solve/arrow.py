@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.precision import HIGHEST, matmul
+from jaxrank.numerics.precision import einsum, matmul
 from jaxrank.numerics.solve.linear import inverse_spd, solve_spd
 
 
@@ -106,7 +106,7 @@ def _blocks_times(blocks: Float[Array, "n d d"], right: Float[Array, "nd k"]) ->
     n, d, _ = blocks.shape
     if d == 1:
         return blocks[:, 0, :] * right
-    product = jnp.einsum("nij,njk->nik", blocks, right.reshape(n, d, -1), precision=HIGHEST)
+    product = einsum("nij,njk->nik", blocks, right.reshape(n, d, -1))
     return product.reshape(n * d, -1)
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.linear import solve_general
 
 _TOO_FAR = 0.1  # an error of a payoff, of the largest, with which an equilibrium is no answer
@@ -50,7 +50,7 @@ def max_entropy_equilibrium(payoff: Float[Array, "n n"], max_steps: int = 400) -
     log_x, cold, first = _cool(a, ~settled, max_steps)
     x, second = _settle(a, log_x, cold, ~settled, max_steps)
     x = jnp.where(settled, uniform, x)
-    gains = jnp.matmul(a, x, precision=HIGHEST)
+    gains = matmul(a, x)
     gap = jnp.max(gains)
     error = _error(a, x, log_x, gains, cold, ~settled)
     reached = (gap <= 64 * n**0.5 * eps) & (error < _TOO_FAR)
@@ -70,7 +70,7 @@ def _cool(a: Array, alive: Array, max_steps: int) -> tuple[Array, Array, Array]:
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         z, temperature, steps, _ = state
         x = jnp.exp(z)
-        residual = temperature * z - jnp.matmul(a, x, precision=HIGHEST)
+        residual = temperature * z - matmul(a, x)
         matrix = temperature * jnp.eye(n, dtype=dtype) - a * x[None, :]
         solved = solve_general(matrix, jnp.stack([-residual, jnp.ones(n, dtype)], axis=1))
         p, q = solved[:, 0], solved[:, 1]
@@ -108,9 +108,9 @@ def _settle(a: Array, log_x: Array, cold: Array, alive: Array, max_steps: int) -
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         z, w, dual, level, steps, _ = state
         x = jnp.where(played, jnp.exp(z), 0)
-        pull = jnp.matmul(inside, x, precision=HIGHEST)
-        top = jnp.where(played, temperature * z - dual - pull - jnp.matmul(prices, w, precision=HIGHEST) + level, 0)
-        residual = top + jnp.matmul(bounds, x, precision=HIGHEST)
+        pull = matmul(inside, x)
+        top = jnp.where(played, temperature * z - dual - pull - matmul(prices, w) + level, 0)
+        residual = top + matmul(bounds, x)
         # Unknowns: log x of the played, prices of the idle, the common level; the rest stays.
         block = -inside * x[None, :] - prices + bounds * x[None, :]
         block = block + jnp.diag(jnp.where(played, temperature, jnp.where(idle, 64 * eps, 1)).astype(dtype))
@@ -122,8 +122,8 @@ def _settle(a: Array, log_x: Array, cold: Array, alive: Array, max_steps: int) -
         z = z + jnp.where(played, jnp.clip(move[:n], -2, 2), 0)
         w = w + jnp.where(idle, move[:n], 0)
         x = jnp.where(played, jnp.exp(z), 0)
-        pull = jnp.matmul(inside, x, precision=HIGHEST)
-        off = jnp.max(jnp.abs(pull + jnp.matmul(bounds, x, precision=HIGHEST))) + jnp.abs(jnp.sum(x) - 1)
+        pull = matmul(inside, x)
+        off = jnp.max(jnp.abs(pull + matmul(bounds, x))) + jnp.abs(jnp.sum(x) - 1)
         done = (off <= 8 * eps) & (jnp.max(jnp.abs(jnp.where(played, move[:n], 0))) <= still)
         return z, w, dual + pull, level + move[n], steps + 1, done
 
@@ -164,12 +164,12 @@ def _error(a: Array, x: Array, log_x: Array, gains: Array, temperature: Array, a
         eye = jnp.eye(n, dtype=dtype)
         inverse = solve_general((temperature + state[0]) * eye - by_x, eye)
         q = jnp.sum(inverse, axis=1)
-        fixed = jnp.matmul(weight, inverse, precision=HIGHEST) / jnp.sum(weight * q)
-        moves = jnp.matmul(by_x, inverse - q[:, None] * fixed[None, :], precision=HIGHEST)
+        fixed = matmul(weight, inverse) / jnp.sum(weight * q)
+        moves = matmul(by_x, inverse - q[:, None] * fixed[None, :])
         condition = jnp.max(jnp.sum(jnp.abs(moves), axis=1))
         # A strategy that was left out may be one that is hardly played.
         left_out = jnp.any((mixture == 0) & (warm > temperature))
-        moved = jnp.max(jnp.abs(gains - jnp.matmul(a, warm, precision=HIGHEST)))
+        moved = jnp.max(jnp.abs(gains - matmul(a, warm)))
         return backward * condition + jnp.where(left_out, moved, 0), jnp.asarray(False)
 
     return jax.lax.while_loop(lambda state: state[1], work_out, (jnp.zeros((), dtype), alive))[0]

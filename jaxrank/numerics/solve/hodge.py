@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.solve.linear import solve_grounded
 
 
@@ -33,12 +33,12 @@ def harmonic_part(flow: Float[Array, "n n"], weight: Float[Array, "n n"], max_st
     edge = weight > 0
     e = edge.astype(dtype)
     root = jnp.sqrt(weight)
-    triangles = e * jnp.matmul(e, e, precision=HIGHEST)
+    triangles = e * matmul(e, e)
     complete = jnp.all(edge | jnp.eye(n, dtype=bool))
 
     def curls(x: Array) -> Array:
         y = jnp.where(edge, x / jnp.where(edge, root, 1), 0)
-        around = triangles * y - e * (jnp.matmul(e, y, precision=HIGHEST) + jnp.matmul(y, e, precision=HIGHEST))
+        around = triangles * y - e * (matmul(e, y) + matmul(y, e))
         return jnp.where(edge, around / jnp.where(edge, root, 1), 0)
 
     target = root * flow

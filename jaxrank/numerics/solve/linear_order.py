@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 MAX_ITEMS = 16
 
@@ -63,7 +63,7 @@ def best_orders(gain: Any, slack: Any = 0, xp: Any = jnp) -> tuple[Any, Any]:
     if n > MAX_ITEMS:
         raise ValueError(f"{n} items: subsets of at most {MAX_ITEMS} are enumerated")
     layers = subset_layers(n)
-    product = np.matmul if xp is np else functools.partial(jnp.matmul, precision=HIGHEST)
+    product = np.matmul if xp is np else matmul
     # earned[c][s, i]: what item i gains when it is placed directly below the subset s
     earned = [product(xp.asarray(layer.members, gain.dtype), gain) for layer in layers]
     down = [xp.zeros(1, gain.dtype)]  # best total of each subset placed on top

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 
 CONTRACTION = 0.5  # a longer step than this part of the one before: the optimum is not near
 _MOST_EVALUATIONS = 16
@@ -127,7 +127,7 @@ def product(matrix: Array, x: Array) -> Array:
     """matrix @ x, where both or x alone may have lanes in the last axis."""
     if matrix.ndim > x.ndim:
         return jnp.sum(matrix * x[None], axis=1)
-    return jnp.matmul(matrix, x, precision=HIGHEST)
+    return matmul(matrix, x)
 
 
 def largest(x: Array) -> Array:

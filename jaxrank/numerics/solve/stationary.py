@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxrank.numerics.graph import reachability
-from jaxrank.numerics.precision import HIGHEST
+from jaxrank.numerics.precision import matmul
 from jaxrank.numerics.ranks import tie_heads
 
 _BLOCK = 64
@@ -97,7 +97,7 @@ def perron_vector(
     eps = jnp.finfo(matrix.dtype).eps
 
     def quotient(x: Array) -> tuple[Array, Array]:
-        image = jnp.matmul(matrix, x, precision=HIGHEST)
+        image = matmul(matrix, x)
         seen = x > eps * jnp.max(x)
         largest = jnp.max(jnp.where(seen, image / jnp.where(seen, x, 1), 0))
         return largest, jnp.max(jnp.abs(image - largest * x)) > 32 * eps * largest * jnp.max(x)
@@ -157,7 +157,7 @@ def _eliminate_blocks(table: Float[Array, "n n"]) -> Float[Array, "steps n"]:
             return (rows, columns + column[:, None] * inner_row[None, :]), (column, row)
 
         _, (shares, flows) = jax.lax.scan(step, (rows, columns), jnp.arange(_BLOCK - 1, -1, -1))
-        return table + jnp.matmul(shares.T, flows, precision=HIGHEST), shares
+        return table + matmul(shares.T, flows), shares
 
     _, shares = jax.lax.scan(panel, table, jnp.arange(n_blocks - 1, -1, -1) * _BLOCK)
     return shares.reshape(size, size)[: n - 1, size - n :]
