@@ -1,32 +1,39 @@
-"""Pools of 5, 10 and 15 models, one trial a question: table 3 of arXiv 2603.10960, on the mimic.
+"""Table 3 of arXiv 2603.10960 whole, on the mimic: pools of 5, 10 and 15 models, one trial a question.
 
-``python -m experiments.model_pools.run [--pools B] [--method NAME ...] [--seconds T]`` adds the table to results.json
-beside this file. ``--shares``: in which share of (fewer) pools each of more methods is best, and which have the highest
-mean; ``--all``: of all published methods but those of the host and of Markov chains, with ``--quick`` without the
-slowest three, and ``--statuses``: how those fits of them end that have no tau. ``--profile`` times them on pools of the
-largest size, and says what the whole table (72 methods, 1,000 pools of three sizes, 81 fits, five benchmarks) would
-take. All go on where they stood; nothing new is begun after T
-seconds. figure.png shows the benchmarks and sizes that are there; ``--seconds -1`` draws it and runs nothing.
+``python -m experiments.model_pools.run [--shard I/N | --steal] [--methods M ...] [--without M ...] [--cells C ...]``
+does its part of 69 methods x 15 cells x 1,000 pools, chunk by chunk, in a folder that processes may share and that any
+of them may leave or join (``jaxrank.model_pools`` with a checkpoint), and adds one line for each method and cell to
+a file of its own beside the chunks: seconds of the clock and of the processors. ``--merge`` puts what is complete into
+results.json, prints the comparison with the published table and draws figure.png; ``--statuses`` adds how the fits of
+single trials end, in some pools of every cell. ``--seconds T`` begins nothing new after T seconds. The methods are the
+72 published ones but Kemeny's two, which are solved on the host, and Markov chains.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import jaxrank as jr
 from experiments import mimic
-from jaxrank.errors import JaxrankError
+from jaxrank.results.pools import Pools
 from jaxrank.studies.pools import model_pools
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 CONFIG = json.loads((HERE / "config.json").read_text())
+TRIALS = 80  # single trials of a pool, and one fit of all of them
+SAME = 5e-7  # means of float32 taus that are one
+MOST_UNDEFINED = 40  # trials without a tau, of 80, beyond which a mean says little
 PUBLISHED = {  # best method of the table: against avg@80, mean and standard deviation over pools; sizes 5, 10, 15
     "AIME24": ("bayes_greedy", [(0.769, 0.209), (0.776, 0.107), (0.780, 0.057)]),
     "AIME25": ("bayes_greedy", [(0.802, 0.144), (0.797, 0.071), (0.798, 0.038)]),
@@ -34,184 +41,214 @@ PUBLISHED = {  # best method of the table: against avg@80, mean and standard dev
     "BrUMO25": ("bayes_greedy", [(0.854, 0.136), (0.856, 0.062), (0.858, 0.032)]),
     "Combined": ("bayes", [(0.863, 0.084), (0.866, 0.042), (0.864, 0.023)]),
 }
+ITSELF = {  # mean and standard deviation of the published best method with itself; sizes 5, 10, 15
+    "AIME24": [(0.773, 0.207), (0.781, 0.105), (0.785, 0.057)],
+    "AIME25": [(0.809, 0.144), (0.803, 0.073), (0.804, 0.040)],
+    "HMMT25": [(0.788, 0.114), (0.789, 0.059), (0.790, 0.033)],
+    "BrUMO25": [(0.854, 0.136), (0.856, 0.062), (0.858, 0.032)],
+    "Combined": [(0.863, 0.084), (0.866, 0.042), (0.864, 0.023)],
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pools", type=int, default=CONFIG["n_replicates"])
-    parser.add_argument("--method", nargs="*")
-    parser.add_argument("--benchmark", nargs="*", default=CONFIG["benchmarks"])
+    parser.add_argument("--folder", type=Path, default=Path("build/model_pools"), help="where the chunks lie")
+    parser.add_argument("--shard", help="I/N")
+    parser.add_argument("--steal", action="store_true")
+    parser.add_argument("--merge", action="store_true")
+    parser.add_argument("--statuses", action="store_true")
+    parser.add_argument("--methods", nargs="*")
+    parser.add_argument("--without", nargs="*", default=[])
+    parser.add_argument("--cells", nargs="*", help='such as "AIME24, 5"')
     parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--shares", action="store_true")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--quick", action="store_true", help="with --all: without the slowest methods")
-    parser.add_argument("--statuses", action="store_true", help="why fits of single trials have no tau, on some pools")
-    parser.add_argument("--size", type=int, nargs="*")
     args = parser.parse_args()
+    if args.merge:
+        merge(args.folder)
+        return
     until = time.monotonic() + args.seconds
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    work = shares if args.shares or args.all else table
-    work = profile if args.profile else statuses if args.statuses else work
-    for part in work(args, results, until):
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        print(part, flush=True)
-    if args.profile:
-        print(projection(results))
-    if results.get("table"):
-        plot(results)
-
-
-def table(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
-    """Agreement in pools, one entry a benchmark and size; a string after each."""
-    done = results.setdefault("table", {})
-    for b in args.benchmark:
-        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
-        for size in CONFIG["sizes"]:
-            found = done.get(f"{b}, {size}", {})
-            methods = [m for m in args.method or CONFIG["methods"] if m not in found]
-            if not methods or time.monotonic() > until:
-                continue
-            start = time.perf_counter()
-            R0 = bench.greedy[:, :, None]
-            pools = model_pools(bench.R, methods, size=size, n_replicates=args.pools, seed=CONFIG["seed"], R0=R0)
-            spent = time.perf_counter() - start
-            for row in pools.to_frame().to_dict("records"):
-                found[row.pop("method")] = {**row, "seconds_of_the_call": spent}
-            done[f"{b}, {size}"] = found
-            told = ", ".join(f"{m} {found[m]['gold']:.3f} ± {found[m]['gold_sd']:.3f}" for m in methods)
-            yield f"{b}, {size}: {told}, {spent:.0f} s"
+    if args.statuses:
+        statuses(args.cells, until)
+        return
+    log = args.folder / f"seconds-{socket.gethostname()}-{os.getpid()}.jsonl"
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for method, b, size in parts(args.methods or mapped(), args.without, args.cells):
+        if time.monotonic() > until:
+            break
+        clock, processors = time.perf_counter(), time.process_time()
+        try:
+            pools(b, size, method, args.folder, "steal" if args.steal else args.shard)
+        except jr.errors.UnfinishedError:
+            print(f"{b}, {size} {method}: this part is done", flush=True)
+        row = {
+            "cell": f"{b}, {size}",
+            "method": method,
+            "seconds": round(time.perf_counter() - clock, 2),
+            "processor_seconds": round(time.process_time() - processors, 2),
+        }
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        print(row, flush=True)
 
 
 def mapped() -> list[str]:
-    """The published methods that are mapped over pools: all but Kemeny's (solved on the host) and Markov chains."""
-    return [m for m, entry in jr.entries().items() if entry.published and m not in CONFIG["left_out_of_the_profile"]]
+    """The published methods that are mapped over pools."""
+    return [m for m, entry in jr.entries().items() if entry.published and m not in CONFIG["on_the_host"]]
 
 
-def shares(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
-    """Share of pools in which a method has the highest mean tau, ties for all, and how many share the highest mean."""
-    part = "all" if args.all else "shares"
-    done, asked = results.setdefault(part, {}), CONFIG[part]
-    for b in args.benchmark:
-        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
-        for size in args.size or CONFIG["sizes"]:
-            if f"{b}, {size}" in done or time.monotonic() > until:
+def parts(methods: list[str], without: list[str], cells: list[str] | None) -> Iterator[tuple[str, str, int]]:
+    """Methods and cells, so that cells of one shape, whose program is one, follow each other."""
+    for size in CONFIG["sizes"]:
+        for shape in (CONFIG["benchmarks"][:-1], CONFIG["benchmarks"][-1:]):
+            for method in methods:
+                if method not in without:
+                    yield from ((method, b, size) for b in shape if cells is None or f"{b}, {size}" in cells)
+
+
+def pools(b: str, size: int, method: str, folder: Path, shard: str | None) -> Pools:
+    bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
+    return model_pools(
+        bench.R,
+        [method],
+        size=size,
+        n_replicates=CONFIG["n_replicates"],
+        seed=CONFIG["seed"],
+        R0=bench.greedy[:, :, None] if method == "bayes_greedy" else None,
+        chunk_size=CONFIG["chunk"],
+        checkpoint=folder / f"{b}-{size}",
+        shard=shard,
+        progress=False,
+    )
+
+
+def merge(folder: Path) -> None:
+    """results.json from the chunks of ``folder``: means and standard deviations over pools of every complete method and
+    cell, and what of a cell needs all its methods."""
+    spent = read_seconds(folder)
+    cells: dict[str, Any] = {}
+    for method, b, size in parts(mapped(), [], None):
+        found = read_pools(folder / f"{b}-{size}" / method, method, size)
+        if isinstance(found, str):
+            print(f"{b}, {size} {method}: {found}")
+        else:
+            cells.setdefault(f"{b}, {size}", {})[method] = found
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    results |= {"cells": {cell: summary(found) for cell, found in cells.items()}, "cost": cost(spent, cells)}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    plot(results)
+    print(table(results))
+    print(json.dumps(results["cost"]))
+
+
+def read_pools(folder: Path, method: str, size: int) -> Pools | str:
+    """The pools of one method and cell from its chunks, or how many there are of how many. (The library's own merge
+    makes the method's program first, to compare what the chunks say of it.)"""
+    chunks = sorted(folder.glob("*-*.npz"))
+    ends = [tuple(map(int, c.stem.split("-"))) for c in chunks]
+    whole = [0] + [end for _, end in ends] == [begin for begin, _ in ends] + [CONFIG["n_replicates"]]
+    if not whole:
+        return f"{sum(end - begin for begin, end in ends)} of {CONFIG['n_replicates']} pools"
+    parts = [np.load(c) for c in chunks]
+    get = {name: np.concatenate([p[name] for p in parts]) for name in ("members", "gold", "own", "gold_undefined")}
+    names = tuple(f"model {i}" for i in range(1, 21))
+    own = {method: get["own"]}
+    return Pools((method,), names, size, get["members"], {method: get["gold"]}, own, {method: get["gold_undefined"]})
+
+
+def read_seconds(folder: Path) -> list[dict[str, Any]]:
+    lines = [line for file in sorted(folder.glob("seconds-*.jsonl")) for line in file.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in lines]
+
+
+def summary(found: dict[str, Pools]) -> dict[str, Any]:
+    """Of one cell: rows of its methods, and who has the highest mean and in which share of the pools, ties for all."""
+    out: dict[str, Any] = {"methods": {}}
+    for m, pools in found.items():
+        row = pools.to_frame().iloc[0]
+        names = ("gold", "gold_sd", "own", "own_sd", "undefined")
+        out["methods"][m] = {name: None if np.isnan(row[name]) else round(float(row[name]), 6) for name in names}
+    known = [m for m, row in out["methods"].items() if row["undefined"] < MOST_UNDEFINED]
+    for target in ("gold", "own"):
+        taus = np.stack([getattr(found[m], target)[m] for m in known])
+        means = {m: out["methods"][m][target] for m in known}
+        top = max(means.values())
+        best = np.mean(taus >= np.nanmax(taus, axis=0) - 1e-9, axis=1)
+        out[target] = {
+            "highest mean": top,
+            "methods with it": [m for m, mean in means.items() if mean >= top - SAME],
+            "best in a share of pools": dict(zip(known, best.round(3).tolist(), strict=True)),
+        }
+    return out
+
+
+def cost(spent: list[dict[str, Any]], cells: dict[str, dict[str, Pools]]) -> dict[str, Any]:
+    """Hours, all and of the slowest methods, and how many fits: one of each single trial of a pool and one of all."""
+    by_method: Counter[str] = Counter()
+    for row in spent:
+        by_method[row["method"]] += row["seconds"]
+    lanes = sum((TRIALS + 1) * p.n_replicates for found in cells.values() for p in found.values())
+    return {
+        "cells": len(cells),
+        "methods and cells": sum(len(found) for found in cells.values()),
+        "fits": lanes,
+        "hours": round(sum(by_method.values()) / 3600, 3),
+        "processor hours": round(sum(row["processor_seconds"] for row in spent) / 3600, 3),
+        "slowest, hours": {m: round(s / 3600, 3) for m, s in by_method.most_common(10)},
+    }
+
+
+def table(results: dict[str, Any]) -> str:
+    """The rows of the published table, with the published best method here and what stands above it."""
+    lines = [
+        "| cell | published best | here | itself, published | here | share its mean | above it: gold | itself |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for b, (best, published) in PUBLISHED.items():
+        for size, (mean, sd), itself in zip(CONFIG["sizes"], published, ITSELF[b], strict=True):
+            found = results["cells"].get(f"{b}, {size}")
+            if found is None or best not in found["methods"]:
                 continue
-            start = time.perf_counter()
-            options = {"n_replicates": asked["n_replicates"], "seed": CONFIG["seed"], "R0": bench.greedy[:, :, None]}
-            left = asked["slow"] if args.quick and args.all else []
-            methods = asked.get("methods") or [m for m in mapped() if m not in left]
-            pools = model_pools(bench.R, methods, size=size, **options)
-            frame = pools.to_frame().set_index("method")
-            found: dict[str, Any] = {"seconds": round(time.perf_counter() - start, 1), "left out": left}
+            own = found["methods"][best]
+            shared, above = [], []
             for target in ("gold", "own"):
-                mean = frame[target].dropna()
-                top = mean.max()
-                found[target] = {
-                    "best in a share of pools": pools.best(target),
-                    "highest mean": float(top),
-                    "methods with it": mean.index[mean >= top - 1e-9].tolist(),
-                    "mean": mean.round(6).to_dict(),
-                }
-            found["without a tau, trials a pool"] = {m: n for m, n in frame["undefined"].round(2).items() if n > 0}
-            done[f"{b}, {size}"] = found
-            best = found["gold"]["best in a share of pools"]
-            told = ", ".join(f"{m} {best[m]:.2f}" for m in ("bayes", "bayes_greedy"))
-            yield f"{b}, {size}: best in a share of pools: {told}; {found['seconds']} s"
+                means = {m: row[target] for m, row in found["methods"].items() if row["undefined"] < MOST_UNDEFINED}
+                means = {m: mean for m, mean in means.items() if mean is not None}
+                shared.append(str(sum(abs(mean - own[target]) <= SAME for mean in means.values())))
+                better = sorted((m for m in means if means[m] > own[target] + SAME), key=lambda m: -means[m])
+                above.append(", ".join(f"{m} {means[m]:.3f}" for m in better) or "none")
+            lines.append(
+                f"| {b}, {size} | {best} {mean:.3f} ± {sd:.3f} | {own['gold']:.3f} ± {own['gold_sd']:.3f} "
+                f"| {itself[0]:.3f} ± {itself[1]:.3f} | {own['own']:.3f} ± {own['own_sd']:.3f} "
+                f"| {', '.join(shared)} | {above[0]} | {above[1]} |"
+            )
+    return "\n".join(lines)
 
 
-def statuses(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
-    """Of the methods that have no tau in some trials of a cell of --all: how their fits of single trials end."""
+def statuses(cells: list[str] | None, until: float) -> None:
+    """Of the methods that have no tau in some trial of a cell, or that may end at a step limit: how fits of its single
+    trials end."""
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
     done = results.setdefault("statuses", {})
-    for cell, found in results["all"].items():
+    n = CONFIG["pools_of_statuses"]
+    for cell, found in results["cells"].items():
         b, size = cell.split(", ")
-        if cell in done or b not in args.benchmark or time.monotonic() > until:
+        if cell in done or time.monotonic() > until or (cells and cell not in cells):
             continue
         bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
-        n = CONFIG["all"]["pools_of_statuses"]
         members = model_pools(bench.R, "avg", size=int(size), n_replicates=n, seed=CONFIG["seed"]).members
         counts: dict[str, Counter[str]] = {}
-        for m in found["without a tau, trials a pool"]:
+        for m, row in found["methods"].items():
+            if row["undefined"] < 0.5 and m not in CONFIG["searches"]:
+                continue
             of_method = counts[m] = Counter()
             for pool in members:
                 try:
                     ended = jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts()
                     of_method.update({status.name: count for status, count in ended.items()})
-                except JaxrankError as error:
-                    of_method[str(error)] += bench.R.shape[2]
-        done[cell] = {"pools": n, "fits of a method": n * bench.R.shape[2], **counts}
-        yield f"{cell}: {json.dumps(done[cell])}"
-
-
-def profile(args: argparse.Namespace, results: dict, until: float) -> Iterator[str]:
-    """Seconds a pool of every published method, compiled and warm; a string after each."""
-    done = results.setdefault("profile", {})
-    asked = CONFIG["profile"]
-    for b in args.benchmark:
-        bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
-        found = done.setdefault(b, {})
-        for m in args.method or mapped():
-            if m in found or time.monotonic() > until:
-                continue
-
-            def timed(n: int, m: str = m, bench: Any = bench) -> tuple[float, Any]:
-                start = time.perf_counter()
-                R0 = bench.greedy[:, :, None]
-                pools = model_pools(
-                    bench.R,
-                    m,
-                    size=asked["size"],
-                    n_replicates=n,
-                    seed=CONFIG["seed"],
-                    R0=R0,
-                    chunk_size=asked["chunk"],
-                )
-                return time.perf_counter() - start, pools
-
-            try:
-                cold, _ = timed(asked["chunk"])
-                warm, pools = timed(asked["pools"])
-                each = warm / asked["pools"]  # with the fixed cost of a call: an upper bound
-                row = pools.to_frame().iloc[0]
-                found[m] = {
-                    "first_call": cold,
-                    "seconds_a_pool": each,
-                    "gold": float(row["gold"]),
-                    "own": float(row["own"]),
-                }
-            except JaxrankError as error:
-                found[m] = {"error": str(error)}
-            yield f"{b} {m} {found[m]}"
-
-
-def projection(results: dict) -> dict:
-    """Hours for the whole table at these rates.
-
-    Every pool counts like one of the largest size, so this is an upper bound for the smaller ones. Methods that were
-    timed on one benchmark of 30 questions count with it on all four; on Combined those not timed there count with the
-    median ratio of those that were.
-    """
-    base, combined = (results["profile"].get(b, {}) for b in ("AIME24", "Combined"))
-    seconds = {m: row["seconds_a_pool"] for m, row in base.items() if "seconds_a_pool" in row}
-    ratios = sorted(
-        row["seconds_a_pool"] / seconds[m] for m, row in combined.items() if m in seconds and "seconds_a_pool" in row
-    )
-    typical = ratios[len(ratios) // 2] if ratios else 4.0
-    whole = {
-        m: 1000 * len(CONFIG["sizes"]) * s * (4 + combined[m]["seconds_a_pool"] / s if m in combined else 4 + typical)
-        for m, s in seconds.items()
-    }
-    slowest = dict(sorted(((m, round(s / 3600, 3)) for m, s in whole.items()), key=lambda x: -x[1])[:15])
-    compile_time = sum(r["first_call"] for r in base.values() if "first_call" in r) * 2 * len(CONFIG["sizes"])
-    results["projection"] = {
-        "methods timed": len(seconds),
-        "hours": sum(whole.values()) / 3600,
-        "hours of first calls": compile_time / 3600,
-        "ratio of Combined": typical,
-        "slowest, hours": slowest,
-    }
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    return results["projection"]
+                except jr.errors.JaxrankError as error:
+                    of_method[str(error)] += TRIALS
+        done[cell] = {"pools": n, "fits of a method": n * TRIALS, **counts}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        print(f"{cell}: {json.dumps(done[cell])}", flush=True)
 
 
 def plot(results: dict) -> None:
@@ -221,12 +258,12 @@ def plot(results: dict) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    there = {b: [s for s in CONFIG["sizes"] if f"{b}, {s}" in results["table"]] for b in CONFIG["benchmarks"]}
+    there = {b: [s for s in CONFIG["sizes"] if f"{b}, {s}" in results["cells"]] for b in CONFIG["benchmarks"]}
     names = [b for b, sizes in there.items() if sizes]
     fig, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.2), sharey=True, squeeze=False)
     for ax, b in zip(axes[0], names, strict=True):
         for i, m in enumerate(("bayes", "bayes_greedy")):
-            rows = [results["table"][f"{b}, {s}"][m] for s in there[b]]
+            rows = [results["cells"][f"{b}, {s}"]["methods"][m] for s in there[b]]
             y, sd = [r["gold"] for r in rows], [r["gold_sd"] for r in rows]
             ax.errorbar([s + 0.3 * i for s in there[b]], y, sd, fmt="o-", ms=4, capsize=2, label=m)
         best, rows = PUBLISHED[b]

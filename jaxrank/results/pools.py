@@ -109,7 +109,8 @@ class Pools(Returned):
             row: dict[str, Any] = {"method": m, "size": self.size, "n_replicates": self.n_replicates}
             for target in ("gold", "own"):
                 values = getattr(self, target)[m]
-                row[target], row[f"{target}_sd"] = np.nanmean(values), np.nanstd(values)
+                known = values[~np.isnan(values)]
+                row[target], row[f"{target}_sd"] = (known.mean(), known.std()) if len(known) else (np.nan, np.nan)
             row["undefined"] = float(self.undefined[m].mean())
             rows.append(row)
         return pd.DataFrame(rows)

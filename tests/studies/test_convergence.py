@@ -295,6 +295,16 @@ def test_model_pools_are_what_single_fits_say() -> None:
         model_pools(R, "avg", size=7)
 
 
+def test_pools_in_which_a_method_has_no_tau(recwarn: pytest.WarningsRecorder) -> None:
+    """pass^2 of one trial ranks nothing: its means are NaN, without a warning of NumPy's."""
+    pools = jr.model_pools(np.random.default_rng(1).integers(0, 2, (6, 8, 5)), ["avg", "pass_hat_k_2"], n_replicates=4)
+    frame = pools.to_frame().set_index("method")
+    assert np.isnan(frame.loc["pass_hat_k_2", ["gold", "gold_sd", "own", "own_sd"]].astype(float)).all()
+    assert frame.loc["pass_hat_k_2", "undefined"] == 5 and 0 < frame.loc["avg", "gold"] <= 1
+    assert pools.best()["pass_hat_k_2"] == 0
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
 @pytest.mark.parametrize("reference", ["self", "gold"])
 def test_whole_data_are_fitted_once(reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once for each method with reference="self", where it was twice; the gold standard once for all methods."""
