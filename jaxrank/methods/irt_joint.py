@@ -36,7 +36,9 @@ class TwoParameter(Ranker, Explains):
     **Params** ``difficulty``, ``discrimination`` (M,), ``objective`` (minus the penalised log-likelihood),
     ``separated``.
     **Status** as `Rasch`: the penalty keeps every a finite, so that a finite optimum exists under the same condition.
-    ``MAX_STEPS``. The objective is not convex: "converged" is a local optimum, the best of the starts. ``NOT_UNIQUE``
+    ``MAX_STEPS``. The objective is not convex: "converged" is a local optimum, the best of the starts, and means that
+    abilities stand; a question that splits the models leaves its difficulty or discrimination open within rounding.
+    ``NOT_UNIQUE``
     where its mirror image is another: an exchange of models and questions that leaves the data as they are takes one to
     the other. The scores are then the mean over the images, so that such models tie; the questions' parameters are
     those of one.
@@ -149,7 +151,6 @@ ENTRIES = (
         exempt={
             "tripled": "the penalties weigh less beside more trials, and an ability may run off below the guessing",
             "leader": "without a prior no optimum is finite where one model leads on every question",
-            "other_shapes": "without a prior one trial has no finite optimum, and two models end at the step limit",
         },
     ),
     Entry("rasch_3pl_map", ThreeParameter, source="birnbaum1968", options={"prior": 1.0}, published=True),

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxrank.numerics.solve.damped import levenberg_marquardt
 from jaxrank.numerics.solve.fixed_point import FixedPoint
 from jaxrank.numerics.solve.lbfgs import LBFGS
 from jaxrank.numerics.solve.linear import inverse_spd, solve_spd
@@ -133,3 +134,14 @@ def test_a_queue_under_an_axis_that_only_a_constant_has():
     )
     got = jax.jit(jax.vmap(run))(np.array([20.0, 3.0, 0.9], np.float32))
     np.testing.assert_array_equal(got, [8, 2, 0.5])
+
+
+def test_the_error_of_a_search_is_that_of_what_is_measured():
+    """y lies in a valley of which a value near 100 shows nothing in float32; x has its optimum."""
+    objective = lambda v, _: (100 + (v[0] - 1) ** 2 + 1e-7 * jnp.abs(v[1] - 50) ** 1.5, v, None)
+    step = lambda v, damping: -jnp.stack([0.9 * (v[0] - 1), (v[1] - 50) / 3]) / (1 + damping)
+    start = np.array([3.0, 0.0], np.float32)
+    for measured, low, high in ((None, 20, np.inf), (lambda v: v[0], 1e-6, 1)):
+        found = jax.jit(lambda v, m=measured: levenberg_marquardt(objective, step, v, measured=m))(start)
+        assert found.status == Status.CONVERGED
+        assert low <= found.error <= high and abs(found.params[0] - 1) <= found.error

@@ -79,6 +79,7 @@ def levenberg_marquardt(
     slope: Callable[[Any, Any], Float[Array, ""]] | None = None,
     settle: Callable[[Any], Any] = lambda x: x,
     overshoots: bool = False,
+    measured: Callable[[Any], Any] | None = None,
     work_bytes: int = 0,
     lanes_last: bool = False,
 ) -> Minimum:
@@ -98,6 +99,8 @@ def levenberg_marquardt(
     ``overshoots``: the curvature may leave so much out that steps are too long by up to a factor of 2, which lowers the
     value less and less. The damping then grows after a step at whose end the value rises half as steeply as it fell at
     the start (which ``slope`` says).
+    ``measured(x)``: the parameters that ``error`` is about, None for all. The valleys that rounding makes flat are then
+    those of the others, and the sum of the steps along them is left out.
     ``work_bytes``, ``lanes_last``: see `jaxrank.numerics.solve.slots.loop`.
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
@@ -133,7 +136,9 @@ def levenberg_marquardt(
         flat = slow & (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value))
         lingers = slow & (size <= 16 * tolerance * scale)
         stalled = lingers | flat
-        noise = _NOISE * jnp.maximum(size, state.size)
+        own = size if measured is None else _size(measured(state.step))
+        noise = _NOISE * jnp.maximum(own, state.own)
+        error = noise if measured is not None else jnp.where(lingers, noise, jnp.maximum(noise, left))
         ends = (small & (state.damping <= 1e-2)) | (stalled & (state.damping == 0))
         done = good & ends & (state.steps > 1)
         quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
@@ -148,9 +153,10 @@ def levenberg_marquardt(
             model=next_model,
             value=pick(value, state.value),
             size=pick(jnp.where(state.steps > 0, size, jnp.inf), state.size),
+            own=pick(jnp.where(state.steps > 0, own, jnp.inf), state.own),
             damping=next_damping,
             done=done | (next_damping > 1e12),
-            error=jnp.where(small, 0, jnp.where(lingers, noise, jnp.maximum(noise, left))).astype(dtype),
+            error=jnp.where(small, 0, error).astype(dtype),
             steps=state.steps + 1,
         )
 
@@ -158,10 +164,19 @@ def levenberg_marquardt(
         # The first pass evaluates the start: a step of length 0 from an infinite value.
         start, memory, alive = given
         blank = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(objective, start, memory)[1])
-        infinite, none = jnp.asarray(jnp.inf, dtype), jax.tree.map(jnp.zeros_like, start)
-        damped, none_left = jnp.asarray(damping, dtype), jnp.zeros((), dtype)
+        infinite, zero = jnp.asarray(jnp.inf, dtype), jnp.zeros((), dtype)
         return _State(
-            start, none, memory, blank, infinite, infinite, damped, ~alive, jnp.asarray(0, jnp.int32), none_left
+            x=start,
+            step=jax.tree.map(jnp.zeros_like, start),
+            memory=memory,
+            model=blank,
+            value=infinite,
+            size=infinite,
+            own=infinite,
+            damping=jnp.asarray(damping, dtype),
+            done=~alive,
+            error=zero,
+            steps=jnp.asarray(0, jnp.int32),
         )
 
     def finish(state: _State) -> Minimum:
@@ -238,6 +253,7 @@ class _State(NamedTuple):
     model: Any
     value: Array
     size: Array
+    own: Array
     damping: Array
     done: Array
     steps: Array
