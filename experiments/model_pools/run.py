@@ -12,6 +12,7 @@ single trials end, in some pools of every cell. ``--seconds T`` begins nothing n
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import socket
@@ -124,23 +125,24 @@ def merge(folder: Path) -> None:
     """results.json from the chunks of ``folder``: means and standard deviations over pools of every complete method and
     cell, and what of a cell needs all its methods."""
     spent = read_seconds(folder)
-    cells: dict[str, Any] = {}
+    cells: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     for method, b, size in parts(mapped(), [], None):
-        found = read_pools(folder / f"{b}-{size}" / method, method, size)
+        found = read_chunks(folder / f"{b}-{size}" / method)
         if isinstance(found, str):
             print(f"{b}, {size} {method}: {found}")
         else:
             cells.setdefault(f"{b}, {size}", {})[method] = found
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    results |= {"cells": {cell: summary(found) for cell, found in cells.items()}, "cost": cost(spent, cells)}
+    cells_of_pools = {cell: together(found) for cell, found in cells.items()}
+    results |= {"cells": {c: summary(p) for c, p in cells_of_pools.items()}, "cost": cost(spent, cells_of_pools)}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     plot(results)
     print(table(results))
     print(json.dumps(results["cost"]))
 
 
-def read_pools(folder: Path, method: str, size: int) -> Pools | str:
-    """The pools of one method and cell from its chunks, or how many there are of how many. (The library's own merge
+def read_chunks(folder: Path) -> dict[str, np.ndarray] | str:
+    """Of one method and cell what its chunks hold, or how many pools there are of how many. (The library's own merge
     makes the method's program first, to compare what the chunks say of it.)"""
     chunks = sorted(folder.glob("*-*.npz"))
     ends = [tuple(map(int, c.stem.split("-"))) for c in chunks]
@@ -148,10 +150,15 @@ def read_pools(folder: Path, method: str, size: int) -> Pools | str:
     if not whole:
         return f"{sum(end - begin for begin, end in ends)} of {CONFIG['n_replicates']} pools"
     parts = [np.load(c) for c in chunks]
-    get = {name: np.concatenate([p[name] for p in parts]) for name in ("members", "gold", "own", "gold_undefined")}
-    names = tuple(f"model {i}" for i in range(1, 21))
-    own = {method: get["own"]}
-    return Pools((method,), names, size, get["members"], {method: get["gold"]}, own, {method: get["gold_undefined"]})
+    return {name: np.concatenate([p[name] for p in parts]) for name in ("members", "gold", "own", "gold_undefined")}
+
+
+def together(found: dict[str, dict[str, np.ndarray]]) -> Pools:
+    """The methods of one cell, which have the same pools."""
+    members = next(iter(found.values()))["members"]
+    gold, own, undefined = ({m: x[name] for m, x in found.items()} for name in ("gold", "own", "gold_undefined"))
+    models = tuple(f"model {i}" for i in range(1, 21))
+    return Pools(tuple(found), models, members.shape[1], members, gold, own, undefined)
 
 
 def read_seconds(folder: Path) -> list[dict[str, Any]]:
@@ -159,36 +166,38 @@ def read_seconds(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def summary(found: dict[str, Pools]) -> dict[str, Any]:
+def summary(pools: Pools) -> dict[str, Any]:
     """Of one cell: rows of its methods, and who has the highest mean and in which share of the pools, ties for all."""
-    out: dict[str, Any] = {"methods": {}}
-    for m, pools in found.items():
-        row = pools.to_frame().iloc[0]
-        names = ("gold", "gold_sd", "own", "own_sd", "undefined")
-        out["methods"][m] = {name: None if np.isnan(row[name]) else round(float(row[name]), 6) for name in names}
-    known = [m for m, row in out["methods"].items() if row["undefined"] < MOST_UNDEFINED]
+    names = ["gold", "gold_sd", "own", "own_sd", "undefined"]
+    rows = pools.to_frame().set_index("method")[names].to_dict("index")
+    methods = {m: {k: None if np.isnan(v) else round(v, 6) for k, v in row.items()} for m, row in rows.items()}
+    out: dict[str, Any] = {"methods": methods}
     for target in ("gold", "own"):
-        taus = np.stack([getattr(found[m], target)[m] for m in known])
-        means = {m: out["methods"][m][target] for m in known}
+        means = known_means(methods, target)
         top = max(means.values())
-        best = np.mean(taus >= np.nanmax(taus, axis=0) - 1e-9, axis=1)
+        shares = dataclasses.replace(pools, methods=tuple(means)).best(target)
         out[target] = {
             "highest mean": top,
             "methods with it": [m for m, mean in means.items() if mean >= top - SAME],
-            "best in a share of pools": dict(zip(known, best.round(3).tolist(), strict=True)),
+            "best in a share of pools": {m: round(share, 3) for m, share in shares.items()},
         }
     return out
 
 
-def cost(spent: list[dict[str, Any]], cells: dict[str, dict[str, Pools]]) -> dict[str, Any]:
+def known_means(methods: dict[str, dict[str, Any]], target: str) -> dict[str, float]:
+    """Means of the methods that have a tau in most trials."""
+    return {m: row[target] for m, row in methods.items() if row["undefined"] < MOST_UNDEFINED}
+
+
+def cost(spent: list[dict[str, Any]], cells: dict[str, Pools]) -> dict[str, Any]:
     """Hours, all and of the slowest methods, and how many fits: one of each single trial of a pool and one of all."""
     by_method: Counter[str] = Counter()
     for row in spent:
         by_method[row["method"]] += row["seconds"]
-    lanes = sum((TRIALS + 1) * p.n_replicates for found in cells.values() for p in found.values())
+    lanes = sum((TRIALS + 1) * p.n_replicates * len(p) for p in cells.values())
     return {
         "cells": len(cells),
-        "methods and cells": sum(len(found) for found in cells.values()),
+        "methods and cells": sum(len(p) for p in cells.values()),
         "fits": lanes,
         "hours": round(sum(by_method.values()) / 3600, 3),
         "processor hours": round(sum(row["processor_seconds"] for row in spent) / 3600, 3),
@@ -210,8 +219,7 @@ def table(results: dict[str, Any]) -> str:
             own = found["methods"][best]
             shared, above = [], []
             for target in ("gold", "own"):
-                means = {m: row[target] for m, row in found["methods"].items() if row["undefined"] < MOST_UNDEFINED}
-                means = {m: mean for m, mean in means.items() if mean is not None}
+                means = known_means(found["methods"], target)
                 shared.append(str(sum(abs(mean - own[target]) <= SAME for mean in means.values())))
                 better = sorted((m for m in means if means[m] > own[target] + SAME), key=lambda m: -means[m])
                 above.append(", ".join(f"{m} {means[m]:.3f}" for m in better) or "none")

@@ -63,18 +63,10 @@ def predictor(theta: Array, items: Array) -> Array:
     return jnp.exp(items[:, 1])[None] * (theta[:, None] - items[None, :, 0])
 
 
-def log_likelihood(
-    theta: Float[Array, " models"],
-    items: Float[Array, "questions depth"],
-    successes: Float[Array, "models questions"],
-    trials: Float[Array, "models questions"],
-    fixed: Any,
-) -> Float[Array, ""]:
-    return _log_likelihood(theta, items, successes, trials, fixed)
-
-
 @lanes
-def _log_likelihood(theta: Array, items: Array, successes: Array, trials: Array, fixed: Any) -> Array:
+def log_likelihood(theta: Array, items: Array, successes: Array, trials: Array, fixed: Any) -> Float[Array, ""]:
+    """Of abilities (L,) and questions (M, depth), with successes and trials (L, M)."""
+
     def total(given: tuple) -> Array:
         theta, items, successes, trials = given
         value = cells(predictor(theta, items), items, successes, trials, fixed).value
@@ -97,8 +89,9 @@ def newton_step(t: Terms) -> tuple[Float[Array, " models"], Float[Array, "questi
     definite.
 
     The curvature is the observed one. A question whose own block of it is not clearly positive definite takes its
-    expected curvature, which always is. ``damping`` times the expected diagonal is added. The objective is free along
-    a common shift of abilities and difficulties, which the step leaves out.
+    expected curvature, which always is. ``damping`` times a diagonal is added: the expected one with the squares of
+    the slopes, and for a difficulty with the prior's part. The objective is free along a common shift of abilities and
+    difficulties, which the step leaves out.
     """
     return _apart(_newton_step, t)
 
@@ -119,9 +112,8 @@ def _newton_step(t: Terms) -> tuple[Array, Array]:
     exact[1][0] = exact[1][0] + pull * a
     exact[1][1] = exact[1][1] + gradient[1] - penalties[1] * t.items[:, 1]
     sound = _positive_definite(exact, [expected[q][q] for q in range(depth)])
-    # Where a steep question is sure of what did not happen it has a slope and no information: the unit of the damping
-    # holds the squares of the slopes too, and what the prior makes of a difficulty, without which steps stay long
-    # whatever the damping.
+    # Where a steep question is sure of what did not happen it has a slope and no information, and steps in the unit of
+    # the information alone stay long whatever the damping.
     surprise = cell.eta**2
     by_prior = share**2 * _down(t.bend)[None]
     scale = [expected[0][0] + _down(surprise) * a**2 + by_prior, expected[1][1] + _down(surprise * eta**2)]
