@@ -62,31 +62,7 @@ def fit_joint(
 ) -> Minimum:
     """The best of several damped Newton runs. Params of the result: (theta (L,), items (M, depth)). ``ground`` as in
     `fit_rasch`."""
-    smoothings = model.prior.smoothings
-
-    def run(start: tuple) -> Minimum:
-        x, steps = start, jnp.asarray(0, jnp.int32)
-        for smoothing in smoothings:
-
-            def objective(x: tuple, _: None, smoothing: float = smoothing) -> tuple[Array, tuple, None]:
-                return _value(model, table, x, smoothing), x, None
-
-            found = levenberg_marquardt(
-                objective,
-                lambda x, d, smoothing=smoothing: _step(model, table, x, smoothing, d, ground),
-                x,
-                alive=alive,
-                max_steps=max_steps,
-                damping=0.1,
-                settle=lambda x, smoothing=smoothing: _best_scale(model, table, x, smoothing),
-                work_bytes=_TABLES * table.trials.size * table.trials.dtype.itemsize,
-                measured=lambda x: x[0] - jnp.mean(x[0]),  # what ranks: a question may leave its own parameters open
-                lanes_last=True,
-            )
-            x, steps = found.params, steps + found.steps
-        return found._replace(steps=steps)
-
-    runs = jax.vmap(run)(_starts(model, table, n_starts))
+    runs = jax.vmap(lambda x: search(model, table, x, alive, max_steps, ground))(starts(model, table, n_starts))
     value = jnp.where(jnp.isfinite(runs.value), runs.value, jnp.inf)
     # Of runs that end in the same optimum the first that converged is taken, not the one that rounding favours.
     noise = 64 * jnp.finfo(value.dtype).eps * jnp.abs(jnp.min(value))
@@ -104,6 +80,32 @@ def fit_joint(
     # so far from one another that their mean says nothing, questions have run off, whatever ended the search
     status = jnp.where(jnp.max(jnp.abs(items[:, 0])) < _FAR, status, Status.NO_FINITE_OPTIMUM)
     return found._replace(params=moved, status=status.astype(jnp.int32))
+
+
+def search(
+    model: JointModel, table: ItemTable, start: tuple, alive: Any, max_steps: int, ground: Any = None
+) -> Minimum:
+    """The damped Newton run from one start, params as in `fit_joint`; its error is that of the abilities."""
+    x, steps = start, jnp.asarray(0, jnp.int32)
+    for smoothing in model.prior.smoothings:
+
+        def objective(x: tuple, _: None, smoothing: float = smoothing) -> tuple[Array, tuple, None]:
+            return _value(model, table, x, smoothing), x, None
+
+        found = levenberg_marquardt(
+            objective,
+            lambda x, d, smoothing=smoothing: _step(model, table, x, smoothing, d, ground),
+            x,
+            alive=alive,
+            max_steps=max_steps,
+            damping=0.1,
+            settle=lambda x, smoothing=smoothing: _best_scale(model, table, x, smoothing),
+            work_bytes=_TABLES * table.trials.size * table.trials.dtype.itemsize,
+            measured=lambda x: x[0] - jnp.mean(x[0]),  # what ranks: a question may leave its own parameters open
+            lanes_last=True,
+        )
+        x, steps = found.params, steps + found.steps
+    return found._replace(steps=steps)
 
 
 def _level(table: ItemTable, items: Array) -> Array:
@@ -138,7 +140,7 @@ def _best_scale(model: JointModel, table: ItemTable, x: tuple, smoothing: float)
     return theta * jnp.exp(u), items
 
 
-def _starts(model: JointModel, table: ItemTable, n_starts: int) -> tuple[Array, Array]:
+def starts(model: JointModel, table: ItemTable, n_starts: int) -> tuple[Array, Array]:
     """From the margins: equal discriminations, discriminations from the spread of each question's results over ability,
     and abilities shrunk or widened."""
     theta, b = rasch_start(table)
