@@ -215,7 +215,33 @@ def main() -> None:
                     size = f"{row.get('temporary', 0) / 2**20:8.0f} MiB {row.get('seconds', 0):6.1f} s"
                     print(f"{key:60s} block {row.get('block', 0):6d} {size}  {'; '.join(row['faults'])}", flush=True)
                     RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    print(summary(rows))
     sys.exit(1 if faults else 0)
+
+
+def summary(rows: dict[str, dict[str, Any]]) -> str:
+    """A line for each target and precision: of the blocks that the library takes, and of blocks that were given."""
+    parts: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for key, row in rows.items():
+        lanes = key.rsplit(" | ", 1)[1]
+        parts.setdefault((f"{row['target']} x {row['devices']}", row["dtype"], lanes), []).append(row)
+    lines = [
+        "| target | precision | block | identifiers | on the host | compile | faults | compilations | longest "
+        "| most memory |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (target, dtype, lanes), found in sorted(parts.items()):
+        device = [row for row in found if not row.get("host")]
+        whole = [row for row in device if not row["faults"]]
+        made = [row for row in whole if "as" not in row]  # the others have the program of one of these
+        slow = max(made, key=lambda row: row["seconds"])
+        large = max(whole, key=lambda row: row["temporary"])
+        lines.append(
+            f"| {target} | {dtype} | {lanes} | {len(found)} | {len(found) - len(device)} | {len(whole)} | "
+            f"{len(device) - len(whole)} | {len(made)} in {sum(row['seconds'] for row in made):,.0f} s | "
+            f"{slow['seconds']} s (`{slow['method']}`) | {large['temporary'] / 2**20:,.0f} MiB (`{large['method']}`) |"
+        )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

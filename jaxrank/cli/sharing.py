@@ -96,7 +96,7 @@ def shared(checkpoint: str | None, share: Any, grace: float) -> Iterator[None]:
         with stopped_by_signals(grace):
             yield
     except UnfinishedError as error:
-        if share.index < 0:
+        if share.merges:
             raise
         say(str(error))
         raise typer.Exit from None

@@ -171,7 +171,7 @@ def _bounds(n_replicates: int, size: int) -> list[tuple[int, int]]:
 
 def _unfinished(checkpoint: Checkpoint, share: Share, bounds: list[Any], missing: list[Any]) -> str:
     done = f"{len(bounds) - len(missing)} of {len(bounds)} chunks in {checkpoint.store} are finished"
-    if share.index < 0:
+    if share.merges:
         first, last = missing[0][0], missing[0][1] - 1
         return f"{done}, and the first without a file is that of replicates {first} to {last}; run the shards again"
     return f"{share} is done, {done}; when all shards are, merge them"

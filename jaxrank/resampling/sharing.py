@@ -72,13 +72,18 @@ class Share(NamedTuple):
         return self.count == 0
 
     @property
+    def merges(self) -> bool:
+        """Whether this process does no chunk."""
+        return self.index < 0
+
+    @property
     def processes(self) -> int:
         """How many are reckoned with where chunks are sized."""
         return self.count or _UNKNOWN
 
     def order(self, bounds: Sequence[Bounds]) -> list[Bounds]:
         """The chunks that this process does, in its order: of those that anybody may do, from a place of its own."""
-        if self.index < 0:
+        if self.merges:
             return []
         if not self.steals:
             return list(bounds[self.index :: self.count])
@@ -86,7 +91,7 @@ class Share(NamedTuple):
         return [*bounds[first:], *bounds[:first]]
 
     def __str__(self) -> str:
-        return "any chunk" if self.steals else "no chunk" if self.index < 0 else f"shard {self.index + 1}/{self.count}"
+        return "any chunk" if self.steals else "no chunk" if self.merges else f"shard {self.index + 1}/{self.count}"
 
 
 def _from_environment(environment: Mapping[str, str]) -> Share:

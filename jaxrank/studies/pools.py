@@ -86,6 +86,8 @@ def model_pools(
             raise OptionError(f"{label} runs on the host, one fit at a time, and cannot be mapped over pools")
         with precision(dtype):
             work = _work(data, ranker, label, size, pairing, as_key(seed))
+            if share is None or not share.merges:  # a merge runs no block, whose program would take its time to compile
+                work = within_memory(work)
             where = None if checkpoint is None else folder_of(checkpoint, label)
             labels = {"method": label, "size": str(size), "seed": str(seed), "pairing": pairing, "study": "pools"}
             disk, step = open_checkpoint(where, work, data, labels, n_replicates, chunk_size, share)
@@ -123,7 +125,7 @@ def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: A
     gold = np.asarray(whole_fit(data, make(target), target, pairing, key).scores)
     single = _single(data, ranker, name, pairing)
     lane = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(single)) * size // len(data.models)
-    work = PoolWork(
+    return PoolWork(
         ranker=ranker,
         single=single,
         whole=read_statistic(ranker, data, pairing),
@@ -132,7 +134,6 @@ def _work(data: Data, ranker: Ranker, name: str, size: int, pairing: str, key: A
         size=size,
         block=block_size(lane, low=2, high=64),
     )
-    return within_memory(work)
 
 
 def _single(data: Data, ranker: Ranker, name: str, pairing: str) -> Any:

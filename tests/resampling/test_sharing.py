@@ -66,6 +66,14 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
+def test_a_merge_of_pools_sizes_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To know how many replicates a block can hold a program is compiled: minutes, for many methods of no use here."""
+    alone, run = CALLS["model_pools"](), CALLS["model_pools"]
+    run(checkpoint=tmp_path, shard="1/1")
+    monkeypatch.setattr("jaxrank.studies.pools.within_memory", lambda work: pytest.fail("a block was sized"))
+    assert run(checkpoint=tmp_path, shard="merge").equals(alone)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_studies_of_several_methods_are_shared(tmp_path: Path, call: str) -> None:
     """A shard does its part of every method before it says that others are missing."""
