@@ -19,6 +19,7 @@ import sys
 import time
 import warnings
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import jax
 import jax.numpy as jnp
 
 from experiments.accelerators import costs, replay
-from experiments.accelerators.run import BLOCKS, described, lowered, missing, program, work_of
+from experiments.accelerators.run import BLOCKS, bytes_held, described, missing, program, work_of
 from experiments.accelerators.targets import TARGETS, Target, reckoned_as
 from experiments.benchmarks.workers.device import METHODS, simulate
 from jaxrank.numerics.precision import precision
@@ -38,8 +39,7 @@ DTYPE = "float32"
 def predicted(name: str, target: Target, lanes: int, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """A row of the table; what ``rows`` counted of an equal trace is not counted again."""
     R = simulate()
-    held = lambda work: lowered(work, target, 1, DTYPE).compile().memory_analysis().temp_size_in_bytes
-    work = work_of(name, target, DTYPE, held, R)
+    work = work_of(name, target, DTYPE, partial(bytes_held, target, DTYPE), R)
     fewer = dataclasses.replace(work, block=min(work.block, lanes))
     begun = time.perf_counter()
     trace, arguments = traced(fewer, target)

@@ -22,6 +22,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ from jaxrank.studies.preparation import prepare
 from jaxrank.studies.replicates import near, whole_fit
 
 RESULTS = Path(__file__).parent / "results.json"
+_COMPILED: dict[tuple[str, bytes], tuple[Any, float]] = {}
+_KEPT = 8  # programs: a method is compiled a few times to find its block, for one device and for eight
 BLOCKS = 4  # of each device: the bound of the loop is traced, so that the program is that of any number
 
 
@@ -137,14 +140,30 @@ def described(arguments: tuple[Any, ...], target: Target, n: int) -> tuple[Any, 
     return tuple(shapes_of(x, s) for x, s in zip(arguments, (whole, spread, spread, spread), strict=True))
 
 
+def compiled(source: Any, target: Target) -> tuple[Any, float]:
+    """A lowered program and the seconds of its compilation; of the last few, one that was compiled is not again."""
+    program = target.name, hashlib.sha256(source.as_text().encode()).digest()
+    if program not in _COMPILED:
+        begun = time.perf_counter()
+        made = source.compile(), time.perf_counter() - begun
+        while len(_COMPILED) >= _KEPT:
+            del _COMPILED[next(iter(_COMPILED))]
+        _COMPILED[program] = made
+    return _COMPILED[program]
+
+
+def bytes_held(target: Target, dtype: str, work: Any) -> int:
+    """Temporary memory of the program of one block on one device."""
+    return compiled(lowered(work, target, 1, dtype), target)[0].memory_analysis().temp_size_in_bytes
+
+
 def examine(
     name: str, target: Target, n: int, dtype: str, lanes: int | None, rows: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """What the compiler makes of one method; of a program that ``rows`` has, its figures."""
     row: dict[str, Any] = {"method": name, "target": target.name, "devices": n, "dtype": dtype}
     try:
-        held = lambda work: lowered(work, target, 1, dtype).compile().memory_analysis().temp_size_in_bytes
-        work = work_of(name, target, dtype, held if lanes is None else None)
+        work = work_of(name, target, dtype, partial(bytes_held, target, dtype) if lanes is None else None)
         if work is None:
             return {**row, "host": True, "faults": []}
         if lanes is not None:
@@ -154,14 +173,12 @@ def examine(
         for twin in rows.values():
             if all(twin.get(k) == row[k] for k in ("program", "target", "devices")) and "seconds" in twin:
                 return {**twin, **row, "as": twin.get("as", twin["method"])}
-        begun = time.perf_counter()
-        compiled = source.compile()
-        seconds = time.perf_counter() - begun
+        made, seconds = compiled(source, target)
     except Exception as error:  # whatever a compiler says is the finding
         return {**row, "faults": [f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"]}
-    memory = compiled.memory_analysis()
-    text = Text.of(compiled.as_text())
-    cost = compiled.cost_analysis() or {}
+    memory = made.memory_analysis()
+    text = Text.of(made.as_text())
+    cost = made.cost_analysis() or {}
     cost = cost[0] if isinstance(cost, list) else cost
     row |= {
         "block": work.block,
