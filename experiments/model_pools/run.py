@@ -239,23 +239,26 @@ def statuses(cells: list[str] | None, until: float) -> None:
     n = CONFIG["pools_of_statuses"]
     for cell, found in results["cells"].items():
         b, size = cell.split(", ")
-        if cell in done or time.monotonic() > until or (cells and cell not in cells):
+        if cells and cell not in cells:
+            continue
+        counts: dict[str, Any] = done.setdefault(cell, {"pools": n, "fits of a method": n * TRIALS})
+        methods = [m for m, row in found["methods"].items() if row["undefined"] >= 0.5 or m in CONFIG["searches"]]
+        if not (missing := [m for m in methods if m not in counts]):
             continue
         bench = mimic.benchmark(b, seed=CONFIG["seed"], match=CONFIG["match"])
         members = model_pools(bench.R, "avg", size=int(size), n_replicates=n, seed=CONFIG["seed"]).members
-        counts: dict[str, Counter[str]] = {}
-        for m, row in found["methods"].items():
-            if row["undefined"] < 0.5 and m not in CONFIG["searches"]:
-                continue
-            of_method = counts[m] = Counter()
+        for m in missing:
+            if time.monotonic() > until:
+                return
+            ended: Counter[str] = Counter()
             for pool in members:
                 try:
-                    ended = jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts()
-                    of_method.update({status.name: count for status, count in ended.items()})
+                    found_here = jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts()
+                    ended.update({status.name: count for status, count in found_here.items()})
                 except jr.errors.JaxrankError as error:
-                    of_method[str(error)] += TRIALS
-        done[cell] = {"pools": n, "fits of a method": n * TRIALS, **counts}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+                    ended[str(error)] += TRIALS
+            counts[m] = dict(ended)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         print(f"{cell}: {json.dumps(done[cell])}", flush=True)
 
 
