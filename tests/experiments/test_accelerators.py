@@ -71,12 +71,18 @@ def test_texts_of_compilers_are_read() -> None:
 
 
 def test_the_table_keeps_its_promises() -> None:
-    """Every program compiles for an H100, and it is known which hold more than 2 GB."""
+    """Every method compiles for every target; what holds more than 2 GB at 4,096 replicates, and what has a fault, is
+    known."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))
-    tried = {r["method"]: r for r in rows.values() if (r["target"], r["devices"], r["dtype"]) == ("h100", 1, "float32")}
-    assert set(tried) <= set(entries()) and len(tried) > 100
-    assert not [m for m, r in tried.items() if "seconds" not in r and not r.get("host")]
-    assert {m for m, r in tried.items() if r.get("temporary", 0) > 2**31} == LARGE
+    taken = [r for key, r in rows.items() if key.endswith(" | block")]
+    for target, dtype in (("h100", "float32"), ("h100", "float64"), ("v5e", "float32")):
+        for n in (1, 8):
+            part = [r for r in taken if (r["target"], r["devices"], r["dtype"]) == (target, n, dtype)]
+            assert len(part) > 120 and {r["method"] for r in part} <= set(entries())
+            assert not [r["method"] for r in part if "seconds" not in r and not r.get("host")]
+    assert {(r["method"], r["target"], r["devices"]) for r in taken if r["faults"]} == {("majority_judgment", "v5e", 8)}
+    given = [r for key, r in rows.items() if key.endswith("| h100 x 1 | float32 | 4096")]
+    assert {r["method"] for r in given if r.get("temporary", 0) > 2**31} == LARGE and len(given) > 100
     page = RESULTS.with_name("README.md").read_text(encoding="utf-8")
     assert all(f"`{m}`" in page for m in LARGE)
 
