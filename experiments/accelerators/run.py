@@ -45,7 +45,7 @@ from jaxrank.studies.preparation import prepare
 from jaxrank.studies.replicates import near, whole_fit
 
 RESULTS = Path(__file__).parent / "results.json"
-_COMPILED: dict[tuple[str, bytes], tuple[Any, float]] = {}
+_COMPILED: dict[tuple[str, str], tuple[Any, float]] = {}
 _KEPT = 8  # programs: a method is compiled a few times to find its block, for one device and for eight
 BLOCKS = 4  # of each device: the bound of the loop is traced, so that the program is that of any number
 
@@ -140,21 +140,28 @@ def described(arguments: tuple[Any, ...], target: Target, n: int) -> tuple[Any, 
     return tuple(shapes_of(x, s) for x, s in zip(arguments, (whole, spread, spread, spread), strict=True))
 
 
-def compiled(source: Any, target: Target) -> tuple[Any, float]:
-    """A lowered program and the seconds of its compilation; of the last few, one that was compiled is not again."""
-    program = target.name, hashlib.sha256(source.as_text().encode()).digest()
-    if program not in _COMPILED:
+def digest(source: Any) -> str:
+    """Of the text of a lowered program."""
+    return hashlib.sha256(source.as_text().encode()).hexdigest()[:16]
+
+
+def compiled(source: Any, target: Target, program: str) -> tuple[Any, float]:
+    """A lowered program, by its `digest`, and the seconds of its compilation; of the last few, one that was compiled is
+    not again."""
+    key = target.name, program
+    if key not in _COMPILED:
         begun = time.perf_counter()
         made = source.compile(), time.perf_counter() - begun
-        while len(_COMPILED) >= _KEPT:
+        if len(_COMPILED) == _KEPT:
             del _COMPILED[next(iter(_COMPILED))]
-        _COMPILED[program] = made
-    return _COMPILED[program]
+        _COMPILED[key] = made
+    return _COMPILED[key]
 
 
 def bytes_held(target: Target, dtype: str, work: Any) -> int:
     """Temporary memory of the program of one block on one device."""
-    return compiled(lowered(work, target, 1, dtype), target)[0].memory_analysis().temp_size_in_bytes
+    source = lowered(work, target, 1, dtype)
+    return compiled(source, target, digest(source))[0].memory_analysis().temp_size_in_bytes
 
 
 def examine(
@@ -169,11 +176,11 @@ def examine(
         if lanes is not None:
             work = dataclasses.replace(work, block=lanes)
         source = lowered(work, target, n, dtype)
-        row["program"] = hashlib.sha256(source.as_text().encode()).hexdigest()[:16]
+        row["program"] = digest(source)
         for twin in rows.values():
             if all(twin.get(k) == row[k] for k in ("program", "target", "devices")) and "seconds" in twin:
                 return {**twin, **row, "as": twin.get("as", twin["method"])}
-        made, seconds = compiled(source, target)
+        made, seconds = compiled(source, target, row["program"])
     except Exception as error:  # whatever a compiler says is the finding
         return {**row, "faults": [f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"]}
     memory = made.memory_analysis()
@@ -249,15 +256,19 @@ def summary(rows: dict[str, dict[str, Any]]) -> str:
     ]
     for (target, dtype, lanes), found in sorted(parts.items()):
         device = [row for row in found if not row.get("host")]
-        whole = [row for row in device if not row["faults"]]
-        made = [row for row in whole if "as" not in row]  # the others have the program of one of these
-        slow = max(made, key=lambda row: row["seconds"])
-        large = max(whole, key=lambda row: row["temporary"])
-        lines.append(
-            f"| {target} | {dtype} | {lanes} | {len(found)} | {len(found) - len(device)} | {len(whole)} | "
-            f"{len(device) - len(whole)} | {len(made)} in {sum(row['seconds'] for row in made):,.0f} s | "
-            f"{slow['seconds']} s (`{slow['method']}`) | {large['temporary'] / 2**20:,.0f} MiB (`{large['method']}`) |"
-        )
+        faults = sum(bool(row["faults"]) for row in device)
+        line = f"| {target} | {dtype} | {lanes} | {len(found)} | {len(found) - len(device)} | "
+        line += f"{len(device) - faults} | {faults} | "
+        if whole := [row for row in device if "seconds" in row]:
+            # The others have the program of one of these.
+            made = [row for row in whole if row.get("as", row["method"]) == row["method"]]
+            slow = max(whole, key=lambda row: row["seconds"])
+            large = max(whole, key=lambda row: row["temporary"])
+            line += f"{len(made)} in {sum(row['seconds'] for row in made):,.0f} s | {slow['seconds']} s "
+            line += f"(`{slow['method']}`) | {large['temporary'] / 2**20:,.0f} MiB (`{large['method']}`) |"
+        else:
+            line += "0 | | |"
+        lines.append(line)
     return "\n".join(lines)
 
 

@@ -2,8 +2,8 @@
 
     python -m experiments.calibration.optimum         # results/optimum.md
 
-From where a search in float32 ended another goes on in float64, to an error that is ten thousand times smaller; the
-largest difference of abilities is how far the first one was off.
+From where a search in float32 ended another goes on in float64; the largest difference of abilities is how far the
+first one was off.
 """
 
 from __future__ import annotations

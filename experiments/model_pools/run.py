@@ -253,8 +253,8 @@ def statuses(cells: list[str] | None, until: float) -> None:
             ended: Counter[str] = Counter()
             for pool in members:
                 try:
-                    found_here = jr.subsample(bench.R[pool], m, n=1, progress=False).status_counts()
-                    ended.update({status.name: count for status, count in found_here.items()})
+                    fits = jr.subsample(bench.R[pool], m, n=1, progress=False)
+                    ended.update({status.name: count for status, count in fits.status_counts().items()})
                 except jr.errors.JaxrankError as error:
                     ended[str(error)] += TRIALS
             counts[m] = dict(ended)
