@@ -71,8 +71,13 @@ ROWS = {
         Row("bradley_terry_map", {"scorio": ("bradley_terry_map", {})}),
         *map(scorio, ("bradley_terry_davidson", "bradley_terry_davidson_map", "rao_kupper", "rao_kupper_map")),
         Row("bradley_terry_luce", {"scorio": ("bradley_terry_luce", {}), "choix": ("ilsr_top1", {})}),
-        *map(scorio, ("bradley_terry_luce_map", "davidson_luce", "plackett_luce", "plackett_luce_map")),
-        *map(scorio, ("rasch", "rasch_map", "rasch_mml", "rasch_mml_credible", "rasch_2pl", "rasch_3pl")),
+        *map(scorio, ("bradley_terry_luce_map", "davidson_luce", "davidson_luce_map")),
+        *map(scorio, ("plackett_luce", "plackett_luce_map", "rasch", "rasch_map", "rasch_mml", "rasch_mml_credible")),
+        *map(scorio, ("rasch_2pl", "rasch_2pl_map", "rasch_3pl", "rasch_3pl_map", "mirt")),
+        *(
+            Row(f"dynamic_irt_{variant}", {"scorio": ("dynamic_irt", {"variant": variant, "assume_time_axis": True})})
+            for variant in ("linear", "growth", "state_space")
+        ),
         Row("mml_2pl", {"theta-irt": ("fit", {"model": "2PL"})}, trials=1),
         *map(scorio, ("borda", "copeland", "win_rate", "minimax", "schulze", "ranked_pairs", "nanson", "baldwin")),
         *map(scorio, ("majority_judgment", "kemeny_young")),

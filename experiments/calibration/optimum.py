@@ -9,6 +9,7 @@ first one was off.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,19 +17,15 @@ import numpy as np
 
 from experiments import mimic
 from jaxrank.data.statistics import Counts
-from jaxrank.methods.irt_joint import ThreeParameter, TwoParameter
-from jaxrank.models.irt.joint import JointModel, search, starts
+from jaxrank.methods.catalogue import make
+from jaxrank.models.irt.joint import search, starts
 from jaxrank.models.irt.table import item_table
-from jaxrank.models.priors import Gaussian
 from jaxrank.numerics.solve.damped import Minimum
 from jaxrank.numerics.status import Status
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = ("AIME24", "Combined")
-METHODS: dict[str, TwoParameter | ThreeParameter] = {
-    "rasch_2pl_map": TwoParameter(prior=Gaussian()),
-    "rasch_3pl_map": ThreeParameter(prior=Gaussian()),
-}
+METHODS: dict[str, Any] = {name: make(name) for name in ("rasch_2pl_map", "rasch_3pl_map")}
 POOLS, TRIALS, SIZE, STEPS = 20, 16, 15, 1500
 
 
@@ -42,9 +39,7 @@ def samples(benchmark: str, pools: int = POOLS, trials: int = TRIALS, size: int 
 
 def searched(method: str, outcomes: np.ndarray, begin: tuple | None, max_steps: int) -> Minimum:
     """A search from the first start of each table (S, L, M), or from ``begin``, in the present precision."""
-    ranker = METHODS[method]
-    guesses = isinstance(ranker, ThreeParameter)
-    model = JointModel(ranker.prior, ranker.slope_penalty, ranker.guessing_penalty if guesses else 0.0, guesses)
+    model = METHODS[method].model
 
     def one(right: jax.Array, at: tuple | None) -> Minimum:
         counts = jnp.stack([1 - right, right], axis=-1)

@@ -3,9 +3,9 @@
     python -m experiments.robustness.elastic [--processes 64] [--minutes 10] [--chunks 600] [--life 60]
 
 For so many minutes a process is killed (SIGKILL) after ``life`` seconds on average and another one begins in its place;
-then what is left is done. A third of the claims that fail are handed out all the same, and one finished chunk in ten is
-not seen at first. Writes results/elastic.json: kills, chunks that were done twice, chunks lost, and whether the study
-has the bits of one run.
+then what is left is done. Unless ``--lies 0``, a third of the claims that fail are handed out all the same, and a
+process sees a third of the chunks that others finish only fifteen seconds later. Writes elastic.json: kills, chunks
+that were done twice, chunks lost, and whether the study has the bits of one run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import signal
 import tempfile
 import time
 import traceback
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ CHUNK = 256
 WORK = 15.0
 """Seconds that a chunk is in hand, on average: the work itself is small, so that 64 processes fit two cores."""
 METHOD = "avg"
+TIMEOUT = 20.0
+LATE = 15.0
+"""Seconds after which a folder that lies shows a file to all; less than those after which a claim is stale."""
+WRITTEN: set[str] = set()
+"""What this process has written itself, which it sees."""
 
 
 def study(n_chunks: int, folder: Path | None, shard: Any) -> np.ndarray:
@@ -45,14 +51,34 @@ def study(n_chunks: int, folder: Path | None, shard: Any) -> np.ndarray:
 class Liar(Folder):
     """A network folder: some claims are handed out twice, some files are seen late."""
 
+    lies = 0.0
+
     def create(self, name: str, content: bytes) -> bool:
         made = super().create(name, content)
         return made or (name.endswith(".claim") and random.random() < self.lies / 3)
 
-    def has(self, name: str) -> bool:
-        return super().has(name) and random.random() > self.lies / 10
+    def put(self, name: str, content: bytes) -> None:
+        super().put(name, content)
+        WRITTEN.add(name)
 
-    lies = 0.0
+    def has(self, name: str) -> bool:
+        return super().has(name) and not self._is_late(name)
+
+    def names(self) -> list[str]:
+        return [name for name in super().names() if not self._is_late(name)]
+
+    def read(self, name: str) -> bytes:
+        if self._is_late(name):
+            raise FileNotFoundError(name)
+        return super().read(name)
+
+    def _is_late(self, name: str) -> bool:
+        if not name.endswith(".npz") or name in WRITTEN or zlib.crc32(f"{os.getpid()} {name}".encode()) % 3:
+            return False
+        try:
+            return self.lies > 0 and time.time() - (self.path / name).stat().st_mtime < LATE
+        except FileNotFoundError:
+            return False
 
 
 def worker(n_chunks: int, folder: Path, lies: float) -> None:
@@ -72,7 +98,7 @@ def worker(n_chunks: int, folder: Path, lies: float) -> None:
             file.write(f"{start}\n")
 
     checkpoint.Checkpoint.save = noted
-    study(n_chunks, folder, sharing.Share.of("steal", 20.0))
+    study(n_chunks, folder, sharing.Share.of("steal", TIMEOUT))
 
 
 def begin(n_chunks: int, folder: Path, lies: float) -> int:

@@ -56,9 +56,12 @@ class TwoParameter(Ranker, Explains):
     details: bool = flag(False)
     max_steps: int = count(300)
 
+    @property
+    def model(self) -> JointModel:
+        return JointModel(self.prior, self.slope_penalty, 0.0, False)
+
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        model = JointModel(self.prior, self.slope_penalty, 0.0, False)
-        return _fit(model, stat, self.separation, self.n_starts, self.max_steps, self.details)
+        return _fit(self.model, stat, self.separation, self.n_starts, self.max_steps, self.details)
 
     def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         remedy = 'use rasch_2pl_map, mml_2pl, a prior, or separation="extend"'
@@ -93,9 +96,12 @@ class ThreeParameter(Ranker, Explains):
     details: bool = flag(False)
     max_steps: int = count(300)
 
+    @property
+    def model(self) -> JointModel:
+        return JointModel(self.prior, self.slope_penalty, self.guessing_penalty, self.guessing is None, self.guessing)
+
     def __call__(self, stat: Counts, *, key: None = None) -> Fit:
-        model = JointModel(self.prior, self.slope_penalty, self.guessing_penalty, self.guessing is None, self.guessing)
-        return _fit(model, stat, self.separation, self.n_starts, self.max_steps, self.details)
+        return _fit(self.model, stat, self.separation, self.n_starts, self.max_steps, self.details)
 
     def explain(self, stat: Counts, fit: Fit, models: Sequence[str], questions: Sequence[str]) -> str:
         remedy = 'use rasch_3pl_map, mml_3pl, a prior, or separation="extend"'

@@ -213,7 +213,7 @@ def _in_order(
         if not (claims.is_open((start, stop)) and claims.take((start, stop))):
             return {}
         batch = job(start, stop)
-        claims.release((start, stop))
+        claims.finish((start, stop))
         return batch
 
     n_workers = _workers(work)

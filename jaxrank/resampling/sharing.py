@@ -3,8 +3,9 @@
 Replicates are numbered and a finished chunk is a file, so whoever finds the file need not do the chunk. A `Share` says
 which of the others a process does: every K-th of them ("K/N"), or any that nobody has in hand ("steal"). A claim is a
 file beside the chunk's, made only where there is none and written again while the chunk is in hand; one that stays as
-it is for ``claim_timeout`` seconds, by the clock of whoever looks, belongs to a process that died. Claims save work
-and nothing more: a chunk that is done twice has the same bits.
+it is for ``claim_timeout`` seconds, by the clock of whoever looks, belongs to a process that died. That of a finished
+chunk stands as long, since a shared folder may show the chunk's file late. Claims save work and nothing more: a chunk
+that is done twice has the same bits.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ class Claims:
         self.store, self.timeout = store, timeout
         self.token = secrets.token_hex(8)
         self.mine: set[str] = set()
+        self.done: dict[str, float] = {}
+        """Claims of chunks that this process has finished, and when."""
         self.lock = threading.Lock()
         self.turn = 0
 
@@ -133,16 +136,16 @@ class Claims:
         return not self.store.has(name_of(*bounds))
 
     def take(self, bounds: Bounds) -> bool:
-        """Whether the chunk is now in this process's hand."""
+        """Whether the chunk is now in this process's hand. A claim counts when it is there to read: a shared folder may
+        hand one out twice."""
         name = _claim_of(bounds)
         with self.lock:
-            if self.store.create(name, self._words()):
-                self.mine.add(name)
-                return True
-        if not self._is_stale(name):
+            made = self.store.create(name, self._words())
+        if not made and not self._is_stale(name):
             return False
         with self.lock:
-            self.store.scribble(name, self._words())
+            if not made:
+                self.store.scribble(name, self._words())
             try:
                 won = self.store.read(name).startswith(self.token.encode())
             except FileNotFoundError:
@@ -151,21 +154,23 @@ class Claims:
                 self.mine.add(name)
             return won
 
-    def release(self, bounds: Bounds) -> None:
+    def finish(self, bounds: Bounds) -> None:
+        """The chunk has its file."""
         with self.lock:
             name = _claim_of(bounds)
             self.mine.discard(name)
-            self.store.remove(name)
+            self.done[name] = time.monotonic()
 
     def release_all(self) -> None:
         with self.lock:
-            for name in self.mine:
+            for name in (*self.mine, *self.done):
                 self.store.remove(name)
             self.mine.clear()
+            self.done.clear()
 
     @contextmanager
     def kept_fresh(self) -> Iterator[None]:
-        """Claims in hand are written again four times within the timeout."""
+        """Claims in hand are written again four times within the timeout, those of finished chunks removed after it."""
         ended = threading.Event()
 
         def renew() -> None:
@@ -174,12 +179,18 @@ class Claims:
                     self.turn += 1
                     for name in self.mine:
                         self.store.scribble(name, self._words())
+                    now = time.monotonic()
+                    for name in [name for name, since in self.done.items() if now - since > self.timeout]:
+                        self.store.remove(name)
+                        del self.done[name]
 
         thread = threading.Thread(target=renew, daemon=True)
         thread.start()
         _OPEN.append(self)
         try:
             yield
+            with self.lock:
+                self.done.clear()  # they stand until the study is complete: see `sweep_claims`
         finally:
             ended.set()
             thread.join()

@@ -83,7 +83,7 @@ def _contribute(n_units: int, run: Callable[[np.ndarray], Arrays], disk: Checkpo
             for place, (start, stop) in enumerate(some):
                 disk.save(start, stop, {name: x[place : place + 1] for name, x in arrays.items()})
                 if claims is not None:
-                    claims.release((start, stop))
+                    claims.finish((start, stop))
     done = disk.finished(bounds)
     return [start for start, stop in bounds if (start, stop) not in done]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -131,6 +132,33 @@ class Liar(Folder):
     def names(self) -> list[str]:
         self.turn += 1
         return super().names() if self.turn % 3 == 0 else [n for n in super().names() if not n.endswith(".npz")]
+
+
+def test_a_claim_that_is_handed_out_twice_is_one_process_s(tmp_path: Path) -> None:
+    store = Liar(tmp_path)
+    mine, others = Claims(store, 60.0), Claims(store, 60.0)
+    assert mine.take((0, 10)) and not others.take((0, 10))
+    others.release_all()
+    assert not others.take((0, 10)) and mine.take((10, 20))
+
+
+def test_the_claim_of_a_finished_chunk_stands_for_the_timeout(tmp_path: Path) -> None:
+    """A file that others see late is not made again; then nothing of the claim is left, nor after a failure."""
+    store = Folder(tmp_path)
+    mine, others = Claims(store, 0.4), Claims(store, 60.0)
+    with mine.kept_fresh():
+        assert mine.take((0, 10))
+        mine.finish((0, 10))
+        begun = time.monotonic()
+        while not others.take((0, 10)):
+            time.sleep(0.01)
+        assert 0.4 < time.monotonic() - begun < 10
+        others.release_all()
+    with contextlib.suppress(StoppedError), mine.kept_fresh():
+        assert mine.take((0, 10))
+        mine.finish((0, 10))
+        raise StoppedError("")
+    assert claims_in(tmp_path) == []
 
 
 def test_a_folder_that_lies_costs_time_and_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

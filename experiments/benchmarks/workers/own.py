@@ -28,14 +28,11 @@ def one_method(entry: str, options: dict, R: np.ndarray, budget: float) -> dict:
         spent.append(seconds(fit))
     measured = {"fit_cold": cold, "fit_warm": float(np.median(spent))}
 
+    scheme = "trials" if R.shape[-1] > 1 else "questions"
+    how = {"scheme": scheme, "dtype": "float32", "seed": 1, "progress": False}
+
     def run(n: int) -> float:
-        return seconds(
-            lambda: (
-                jr.bootstrap(
-                    R, entry, n_replicates=n, scheme="trials", dtype="float32", seed=1, progress=False, **options
-                ).scores
-            )
-        )
+        return seconds(lambda: jr.bootstrap(R, entry, n_replicates=n, **how, **options).scores)
 
     n = 64
     run(n)  # compiles
