@@ -1,6 +1,6 @@
 """Processes that share a study and are killed at random, started again, and told lies by their folder.
 
-    python -m experiments.robustness.elastic [--processes 64] [--minutes 10] [--chunks 600] [--life 60]
+    python -m experiments.robustness.elastic [--processes 64] [--minutes 10] [--chunks 2500] [--life 60]
 
 For so many minutes a process is killed (SIGKILL) after ``life`` seconds on average and another one begins in its place;
 then what is left is done. Unless ``--lies 0``, a third of the claims that fail are handed out all the same, and a
@@ -37,8 +37,6 @@ METHOD = "avg"
 TIMEOUT = 20.0
 LATE = 15.0
 """Seconds after which a folder that lies shows a file to all; less than those after which a claim is stale."""
-WRITTEN: set[str] = set()
-"""What this process has written itself, which it sees."""
 
 
 def study(n_chunks: int, folder: Path | None, shard: Any) -> np.ndarray:
@@ -53,13 +51,18 @@ class Liar(Folder):
 
     lies = 0.0
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.written: set[str] = set()
+        """What this process has written itself, which it sees."""
+
     def create(self, name: str, content: bytes) -> bool:
         made = super().create(name, content)
         return made or (name.endswith(".claim") and random.random() < self.lies / 3)
 
     def put(self, name: str, content: bytes) -> None:
         super().put(name, content)
-        WRITTEN.add(name)
+        self.written.add(name)
 
     def has(self, name: str) -> bool:
         return super().has(name) and not self._is_late(name)
@@ -73,7 +76,7 @@ class Liar(Folder):
         return super().read(name)
 
     def _is_late(self, name: str) -> bool:
-        if not name.endswith(".npz") or name in WRITTEN or zlib.crc32(f"{os.getpid()} {name}".encode()) % 3:
+        if not name.endswith(".npz") or name in self.written or zlib.crc32(f"{os.getpid()} {name}".encode()) % 3:
             return False
         try:
             return self.lies > 0 and time.time() - (self.path / name).stat().st_mtime < LATE
@@ -164,7 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, default=64)
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--chunks", type=int, default=2000)
+    parser.add_argument("--chunks", type=int, default=2500)
     parser.add_argument("--life", type=float, default=60, help="seconds that a process lives, on average")
     parser.add_argument("--lies", type=float, default=1.0)
     found = run(**{("n_chunks" if k == "chunks" else k): v for k, v in vars(parser.parse_args()).items()})

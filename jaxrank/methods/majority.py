@@ -15,6 +15,7 @@ from jaxrank.models.preferences import votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 
 _COUNTING = 128  # up to this many questions comparing all pairs of grades beats sorting them
+_TOGETHER = 8  # questions whose comparisons a compiler may hold at a time: one for a TPU made those of all, then sums
 
 
 class MajorityJudgment(Ranker):
@@ -65,6 +66,8 @@ def by_counting(grade: Array, weight: Array) -> tuple[Array, Array, Array]:
         other, w = grade[:, m : m + 1], weight[:, m : m + 1]
         below = below + jnp.where(other < grade, w, 0)
         upto = upto + jnp.where(other <= grade, w, 0)
+        if m % _TOGETHER == _TOGETHER - 1:
+            grade, weight, below, upto = jax.lax.optimization_barrier((grade, weight, below, upto))
     return grade, jnp.where(weight > 0, below, jnp.inf), jnp.where(weight > 0, upto, -jnp.inf)
 
 

@@ -68,7 +68,7 @@ def replicate(
             if not share.steals:
                 raise UnfinishedError(_unfinished(checkpoint, share, bounds, missing))
             wait_for_others(share.claim_timeout)
-        sweep_claims(checkpoint)
+        sweep_claims(checkpoint, n_replicates)
     if len(bounds) < jax.process_count():
         raise OptionError(
             f"{n_replicates} replicates in chunks of {size} leave some of {jax.process_count()} hosts without work; "
@@ -102,7 +102,7 @@ def contribute(
     done = checkpoint.finished(bounds)
     todo = [b for b in share.order(bounds) if b not in done]
     if todo:
-        claims = Claims(checkpoint.store, share.claim_timeout) if share.steals else None
+        claims = Claims(checkpoint.store, share.claim_timeout, n_replicates) if share.steals else None
         with (
             contextlib.nullcontext() if claims is None else claims.kept_fresh(),
             progress_bar(title, sum(b - a for a, b in todo), progress, "replicates") as advance,

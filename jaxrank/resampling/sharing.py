@@ -4,8 +4,9 @@ Replicates are numbered and a finished chunk is a file, so whoever finds the fil
 which of the others a process does: every K-th of them ("K/N"), or any that nobody has in hand ("steal"). A claim is a
 file beside the chunk's, made only where there is none and written again while the chunk is in hand; one that stays as
 it is for ``claim_timeout`` seconds, by the clock of whoever looks, belongs to a process that died. That of a finished
-chunk stands as long, since a shared folder may show the chunk's file late. Claims save work and nothing more: a chunk
-that is done twice has the same bits.
+chunk stands as long, since a shared folder may show the chunk's file late. When all chunks are there their claims go,
+and one file, ``complete``, says so to those that see a chunk late. Claims save work and nothing more: a chunk that is
+done twice has the same bits.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from jaxrank.resampling.checkpoint import Checkpoint, name_of
 from jaxrank.resampling.store import Store
 
 Bounds = tuple[int, int]
+COMPLETE = "complete"
 _LOOK = 0.25  # seconds between two looks at what others have in hand
 _UNKNOWN = 8  # processes that are reckoned with where any may join
 
@@ -122,8 +124,9 @@ def _from_environment(environment: Mapping[str, str]) -> Share:
 class Claims:
     """The chunks that this process has in hand, and those that others have."""
 
-    def __init__(self, store: Store, timeout: float) -> None:
-        self.store, self.timeout = store, timeout
+    def __init__(self, store: Store, timeout: float, end: int) -> None:
+        """``end``: of the last chunk of the study."""
+        self.store, self.timeout, self.end = store, timeout, end
         self.token = secrets.token_hex(8)
         self.mine: set[str] = set()
         self.done: dict[str, float] = {}
@@ -132,8 +135,8 @@ class Claims:
         self.turn = 0
 
     def is_open(self, bounds: Bounds) -> bool:
-        """Whether the chunk has no file yet."""
-        return not self.store.has(name_of(*bounds))
+        """Whether the chunk has no file yet, and nobody has seen all."""
+        return not self.store.has(name_of(*bounds)) and not self._is_complete()
 
     def take(self, bounds: Bounds) -> bool:
         """Whether the chunk is now in this process's hand. A claim counts when it is there to read: a shared folder may
@@ -155,9 +158,11 @@ class Claims:
             return won
 
     def finish(self, bounds: Bounds) -> None:
-        """The chunk has its file."""
+        """The chunk has its file. Its claim is written once more, so that the timeout of others begins now."""
         with self.lock:
             name = _claim_of(bounds)
+            self.turn += 1
+            self.store.scribble(name, self._words())
             self.mine.discard(name)
             self.done[name] = time.monotonic()
 
@@ -200,6 +205,15 @@ class Claims:
     def _words(self) -> bytes:
         return f"{self.token} {os.getpid()} {self.turn}\n".encode()
 
+    def _is_complete(self) -> bool:
+        """Whether a process has seen all chunks of a study as long as this. It says so for the timeout: what is still
+        without a file then was lost."""
+        try:
+            said = self.store.read(COMPLETE).split()
+        except FileNotFoundError:
+            return False
+        return said[:1] == [b"%d" % self.end] and not self._is_stale(COMPLETE)
+
     def _is_stale(self, name: str) -> bool:
         """Whether a claim has not changed for as long as the timeout since this process first saw it so."""
         place = f"{self.store}/{name}"
@@ -220,11 +234,13 @@ def _claim_of(bounds: Bounds) -> str:
     return f"{bounds[0]:09d}-{bounds[1]:09d}.claim"
 
 
-def sweep_claims(checkpoint: Checkpoint) -> None:
-    """Remove the claims of a study whose chunks are all there."""
-    for name in checkpoint.store.names():
-        if name.endswith(".claim"):
-            checkpoint.store.remove(name)
+def sweep_claims(checkpoint: Checkpoint, end: int) -> None:
+    """Remove the claims of a study whose chunks are all there, to the one that ends at ``end``."""
+    claims = [name for name in checkpoint.store.names() if name.endswith(".claim")]
+    if claims:
+        checkpoint.store.put(COMPLETE, f"{end} {secrets.token_hex(8)}\n".encode())
+    for name in claims:
+        checkpoint.store.remove(name)
 
 
 def wait_for_others(claim_timeout: float) -> None:

@@ -47,7 +47,7 @@ def in_units(
                 raise UnfinishedError(f"{share} is done, {done}; when all shards are, merge them")
             raise UnfinishedError(f"{done}, and {what} {missing[0]} has no file; run the shards again")
         wait_for_others(share.claim_timeout)
-    sweep_claims(disk)
+    sweep_claims(disk, n_units)
     parts = [disk.load(unit, unit + 1, None) or {} for unit in range(n_units)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -68,7 +68,7 @@ def _contribute(n_units: int, run: Callable[[np.ndarray], Arrays], disk: Checkpo
     bounds = [(unit, unit + 1) for unit in range(n_units)]
     done = disk.finished(bounds)
     mine = [b for b in (bounds if share is None else share.order(bounds)) if b not in done]
-    claims = Claims(disk.store, share.claim_timeout) if share is not None and share.steals else None
+    claims = Claims(disk.store, share.claim_timeout, n_units) if share is not None and share.steals else None
     width = 1 if claims is not None else _side_by_side()
     with contextlib.nullcontext() if claims is None else claims.kept_fresh():
         for first in range(0, len(mine), width):

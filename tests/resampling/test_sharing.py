@@ -103,7 +103,7 @@ def test_chunks_of_processes_that_died_are_done_by_others(tmp_path: Path) -> Non
 def test_a_claim_that_is_renewed_stands(tmp_path: Path) -> None:
     """Of two processes one has a chunk in hand for five timeouts: the other waits, and takes it when it is let go."""
     store = Folder(tmp_path)
-    mine, others = Claims(store, 0.2), Claims(store, 0.2)
+    mine, others = Claims(store, 0.2, 20), Claims(store, 0.2, 20)
     with mine.kept_fresh():
         assert mine.take((0, 10)) and not mine.take((0, 10))
         ended = time.monotonic() + 1.0
@@ -136,7 +136,7 @@ class Liar(Folder):
 
 def test_a_claim_that_is_handed_out_twice_is_one_process_s(tmp_path: Path) -> None:
     store = Liar(tmp_path)
-    mine, others = Claims(store, 60.0), Claims(store, 60.0)
+    mine, others = Claims(store, 60.0, 20), Claims(store, 60.0, 20)
     assert mine.take((0, 10)) and not others.take((0, 10))
     others.release_all()
     assert not others.take((0, 10)) and mine.take((10, 20))
@@ -145,7 +145,7 @@ def test_a_claim_that_is_handed_out_twice_is_one_process_s(tmp_path: Path) -> No
 def test_the_claim_of_a_finished_chunk_stands_for_the_timeout(tmp_path: Path) -> None:
     """A file that others see late is not made again; then nothing of the claim is left, nor after a failure."""
     store = Folder(tmp_path)
-    mine, others = Claims(store, 0.4), Claims(store, 60.0)
+    mine, others = Claims(store, 0.4, 20), Claims(store, 60.0, 20)
     with mine.kept_fresh():
         assert mine.take((0, 10))
         mine.finish((0, 10))
@@ -159,6 +159,35 @@ def test_the_claim_of_a_finished_chunk_stands_for_the_timeout(tmp_path: Path) ->
         mine.finish((0, 10))
         raise StoppedError("")
     assert claims_in(tmp_path) == []
+
+
+def test_the_end_of_a_chunk_is_written_into_its_claim(tmp_path: Path) -> None:
+    """Others wait the timeout from then on, not from the last time that it was renewed."""
+    store = Folder(tmp_path)
+    mine, others = Claims(store, 60.0, 20), Claims(store, 0.4, 20)
+    assert mine.take((0, 10)) and not others.take((0, 10))
+    time.sleep(0.3)
+    mine.finish((0, 10))
+    begun = time.monotonic()
+    while not others.take((0, 10)):
+        time.sleep(0.01)
+    assert 0.4 < time.monotonic() - begun < 10
+
+
+def test_a_chunk_seen_late_is_not_done_again_when_claims_are_gone(tmp_path: Path) -> None:
+    """Whoever sees all chunks removes the claims, and says so to the others; what is lost is done after the timeout."""
+    study(tmp_path, QUICK)
+    said = (tmp_path / "complete").read_text(encoding="utf-8")
+    assert said.split()[0] == "6000" and claims_in(tmp_path) == []
+    others = Claims(Folder(tmp_path), 0.4, 6000)
+    (tmp_path / "000000000-000001024.npz").unlink()
+    begun = time.monotonic()
+    while not others.is_open((0, 1024)):
+        time.sleep(0.01)
+    assert 0.4 < time.monotonic() - begun < 10
+    assert Claims(Folder(tmp_path), 60.0, 7000).is_open((0, 1024)), "another study's end"
+    np.testing.assert_array_equal(study(tmp_path, QUICK).replicate_scores, ALONE)
+    assert (tmp_path / "complete").read_text(encoding="utf-8") != said
 
 
 def test_a_folder_that_lies_costs_time_and_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +215,7 @@ def test_an_address_serves_as_a_folder() -> None:
             study(place, "1/2")
         np.testing.assert_array_equal(study(place, QUICK).replicate_scores, ALONE)
         names = open_store(place).names()
-        assert len(names) == 7 and not any(name.endswith(".claim") for name in names)
+        assert len(names) == 8 and "complete" in names and not any(name.endswith(".claim") for name in names)
         with pytest.raises(OptionError, match=r"memory://bucket/\w+' holds another study"):
             study(place, seed=2)
     assert jr.convergence(R, "avg", n_replicates=100, checkpoint="memory://bucket/many").n_replicates == 100
