@@ -24,6 +24,7 @@ class Preferences(eqx.Module):
     """Pairwise votes of the voters, each with its multiplicity.
 
     **wins**: (L, L), ``wins[i, j]`` = weight of the voters that list i and put it above j.
+    **losses**: (L, L), ``wins`` transposed, summed on its own: a transpose of replicates is a slow pass over memory.
     **ties**: (L, L), weight of the voters that list both and put them level; 0 on the diagonal.
     **total**: weight of all voters.
     **unit**: all of these are whole multiples of it, so that sums and differences are exact and equal votes compare
@@ -33,6 +34,7 @@ class Preferences(eqx.Module):
     """
 
     wins: Float[Array, "models models"]
+    losses: Float[Array, "models models"]
     ties: Float[Array, "models models"]
     total: Float[Array, ""]
     unit: Float[Array, ""]
@@ -41,7 +43,7 @@ class Preferences(eqx.Module):
     @property
     def margins(self) -> Float[Array, "models models"]:
         """``wins[i, j] - wins[j, i]``: positive where a majority of the deciding voters prefers i."""
-        return self.wins - self.wins.T
+        return self.wins - self.losses
 
     def votes(self, tie_policy: str) -> Float[Array, "models models"]:
         """Support of i against j: wins, and with "half" also half of the ties."""
@@ -69,23 +71,26 @@ def preferences(stat: Ballots | Counts, *, ties: bool = True) -> Preferences:
     questions, unit = _exact(stat.voters)
     rows = [jnp.pad(x, ((0, pad),) + ((0, 0),) * (x.ndim - 1)) for x in (high, low, questions)]
 
-    def add(start: Any, wins: Array) -> Array:
+    def add(start: Any, sums: tuple[Array, Array]) -> tuple[Array, Array]:
         a, b, weight = (jax.lax.dynamic_slice_in_dim(x, start * size, size) for x in rows)
+        wins, losses = sums
         for m in range(size):  # unrolled: one fused elementwise pass, which vectorises where a reduction does not
             wins = wins + jnp.where(a[m][:, None] > b[m][None, :], weight[m], 0)
-        return wins
+            losses = losses + jnp.where(a[m][None, :] > b[m][:, None], weight[m], 0)
+        return wins, losses
 
     zero = jnp.zeros((n_models, n_models), dtype)
-    wins = add(0, zero) if n_chunks == 1 else jax.lax.fori_loop(0, n_chunks, add, zero)
+    wins, losses = add(0, (zero, zero)) if n_chunks == 1 else jax.lax.fori_loop(0, n_chunks, add, (zero, zero))
     level = zero
     if ties:  # weight of the voters that compare the two, less that of those who put one above the other
-        level = _together(stat.listed, stat.listed, questions) - wins - wins.T
+        level = _together(stat.listed, stat.listed, questions) - wins - losses
         if stat.below is not None:
             apart = _together(stat.listed, stat.below, questions)
             level = level + apart + apart.T
     off = ~jnp.eye(n_models, dtype=bool)
     return Preferences(
         wins=wins,
+        losses=losses,
         ties=jnp.where(off, level, 0),
         total=jnp.sum(questions),
         unit=unit,
