@@ -7,7 +7,8 @@ The program is that of ``jaxrank.bootstrap`` with the block that the engine woul
 replicates), of 20 models, 30 questions and 80 trials (battles and lists for the methods that read nothing else). It
 fails on an error, on temporary memory above a tenth of the device's, on a collective inside a block, on 64-bit
 arithmetic in a float32 program, on a call back to the host. Writes results.json, a row at a time: a run that was
-stopped goes on where it stood. Methods whose programs are equal to the last letter are compiled once.
+stopped goes on where it stood. Methods whose programs are equal to the last letter are compiled once. With ``--stale``
+rows are compiled again whose program is no longer the one that it was, and counted.
 """
 
 from __future__ import annotations
@@ -209,6 +210,18 @@ def examine(
     return {**row, "faults": faults}
 
 
+def is_stale(row: dict[str, Any]) -> bool:
+    """Whether the library makes another program for the block of a row today than when the row was written."""
+    if row.get("host"):
+        return False
+    target, name, dtype = TARGETS[row["target"]], row["method"], row["dtype"]
+    work = work_of(name, target, dtype, lambda _: 0)
+    if work is None:
+        return True
+    source = lowered(dataclasses.replace(work, block=row["block"]), target, row["devices"], dtype)
+    return digest(source) != row["program"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("methods", nargs="*")
@@ -218,28 +231,37 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, help="replicates in a block, in place of the engine's choice")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop then, to go on by the same command")
     parser.add_argument("--again", action="store_true", help="compile what is in results.json too")
+    parser.add_argument("--stale", action="store_true", help="compile again what has another program today")
     args = parser.parse_args()
     if why := missing():
         sys.exit(why)
     warnings.simplefilter("ignore")
     rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    begun, faults = time.monotonic(), 0
-    for target in (TARGETS[t] for t in args.targets.split(",")):
-        for name in args.methods or sorted(entries()):
-            for dtype in (p for p in target.precisions if p in args.dtypes.split(",")):
-                for n in map(int, args.devices.split(",")):
-                    key = f"{name} | {target.name} x {n} | {dtype} | {args.lanes or 'block'}"
-                    if key in rows and not args.again:
-                        continue
-                    if time.monotonic() - begun > 60 * args.minutes:
-                        sys.exit("stopped; the same command goes on")
-                    others = {k: r for k, r in rows.items() if k != key}
-                    rows[key] = row = examine(name, target, n, dtype, args.lanes, others)
-                    faults += bool(row["faults"])
-                    size = f"{row.get('temporary', 0) / 2**20:8.0f} MiB {row.get('seconds', 0):6.1f} s"
-                    print(f"{key:60s} block {row.get('block', 0):6d} {size}  {'; '.join(row['faults'])}", flush=True)
-                    RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    wanted = {
+        f"{name} | {target} x {n} | {dtype} | {args.lanes or 'block'}": (name, TARGETS[target], n, dtype)
+        for target in args.targets.split(",")
+        for name in args.methods or sorted(entries())
+        for dtype in TARGETS[target].precisions
+        for n in map(int, args.devices.split(","))
+        if dtype in args.dtypes.split(",")
+    }
+    begun, faults, stale = time.monotonic(), 0, 0
+    for key, (name, target, n, dtype) in wanted.items():
+        if time.monotonic() - begun > 60 * args.minutes:
+            sys.exit("stopped; the same command goes on")
+        if key in rows and not args.again:
+            if not (args.stale and is_stale(rows[key])):
+                continue
+            stale += 1
+        others = {k: r for k, r in rows.items() if k != key}
+        rows[key] = row = examine(name, target, n, dtype, args.lanes, others)
+        faults += bool(row["faults"])
+        size = f"{row.get('temporary', 0) / 2**20:8.0f} MiB {row.get('seconds', 0):6.1f} s"
+        print(f"{key:60s} block {row.get('block', 0):6d} {size}  {'; '.join(row['faults'])}", flush=True)
+        RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(summary(rows))
+    if args.stale:
+        print(f"{stale} of {len(wanted)} programs were other ones than those in {RESULTS.name}")
     sys.exit(1 if faults else 0)
 
 

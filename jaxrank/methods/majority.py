@@ -15,7 +15,7 @@ from jaxrank.models.preferences import votes_fit
 from jaxrank.models.ranker import Entry, Ranker
 
 _COUNTING = 128  # up to this many questions comparing all pairs of grades beats sorting them
-_TOGETHER = 8  # questions whose comparisons a compiler may hold at a time: one for a TPU made those of all, then sums
+_TOGETHER = 8  # questions between two barriers: else the compiler for a TPU may hold the comparisons of all at once
 
 
 class MajorityJudgment(Ranker):
