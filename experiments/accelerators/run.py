@@ -215,8 +215,8 @@ def is_stale(row: dict[str, Any]) -> bool:
     if row.get("host"):
         return False
     target, name, dtype = TARGETS[row["target"]], row["method"], row["dtype"]
-    work = work_of(name, target, dtype, lambda _: 0)
-    if work is None:
+    work = work_of(name, target, dtype)
+    if work is None or "program" not in row or "block" not in row:
         return True
     source = lowered(dataclasses.replace(work, block=row["block"]), target, row["devices"], dtype)
     return digest(source) != row["program"]

@@ -24,7 +24,7 @@ class Preferences(eqx.Module):
     """Pairwise votes of the voters, each with its multiplicity.
 
     **wins**: (L, L), ``wins[i, j]`` = weight of the voters that list i and put it above j.
-    **losses**: (L, L), ``wins`` transposed, summed on its own: a transpose of replicates is a slow pass over memory.
+    **losses**: (L, L), ``wins`` transposed; of few voters summed on its own, which is faster than the transpose.
     **ties**: (L, L), weight of the voters that list both and put them level; 0 on the diagonal.
     **total**: weight of all voters.
     **unit**: all of these are whole multiples of it, so that sums and differences are exact and equal votes compare
@@ -71,16 +71,19 @@ def preferences(stat: Ballots | Counts, *, ties: bool = True) -> Preferences:
     questions, unit = _exact(stat.voters)
     rows = [jnp.pad(x, ((0, pad),) + ((0, 0),) * (x.ndim - 1)) for x in (high, low, questions)]
 
-    def add(start: Any, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+    def add(start: Any, votes: Array, lost: bool = False) -> Array:
         a, b, weight = (jax.lax.dynamic_slice_in_dim(x, start * size, size) for x in rows)
-        wins, losses = sums
         for m in range(size):  # unrolled: one fused elementwise pass, which vectorises where a reduction does not
-            wins = wins + jnp.where(a[m][:, None] > b[m][None, :], weight[m], 0)
-            losses = losses + jnp.where(a[m][None, :] > b[m][:, None], weight[m], 0)
-        return wins, losses
+            above = a[m][None, :] > b[m][:, None] if lost else a[m][:, None] > b[m][None, :]
+            votes = votes + jnp.where(above, weight[m], 0)
+        return votes
 
     zero = jnp.zeros((n_models, n_models), dtype)
-    wins, losses = add(0, (zero, zero)) if n_chunks == 1 else jax.lax.fori_loop(0, n_chunks, add, (zero, zero))
+    if n_chunks == 1:
+        wins, losses = add(0, zero), add(0, zero, lost=True)
+    else:
+        wins = jax.lax.fori_loop(0, n_chunks, add, zero)
+        losses = wins.T
     level = zero
     if ties:  # weight of the voters that compare the two, less that of those who put one above the other
         level = _together(stat.listed, stat.listed, questions) - wins - losses

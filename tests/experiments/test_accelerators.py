@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from experiments.accelerators import costs, replay
-from experiments.accelerators.run import RESULTS, missing, work_of
+from experiments.accelerators.run import RESULTS, digest, is_stale, missing, work_of
 from experiments.accelerators.targets import TARGETS, Text
 from jaxrank.methods.catalogue import entries
 from jaxrank.numerics.precision import precision
@@ -71,8 +72,7 @@ def test_texts_of_compilers_are_read() -> None:
 
 
 def test_the_table_keeps_its_promises() -> None:
-    """Every method compiles for every target; what holds more than 2 GB at 4,096 replicates, and what has a fault, is
-    known."""
+    """Every method compiles for every target without a fault; what holds more than 2 GB at 4,096 replicates is known."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))
     taken = [r for key, r in rows.items() if key.endswith(" | block")]
     for target, dtype in (("h100", "float32"), ("h100", "float64"), ("v5e", "float32")):
@@ -80,11 +80,24 @@ def test_the_table_keeps_its_promises() -> None:
             part = [r for r in taken if (r["target"], r["devices"], r["dtype"]) == (target, n, dtype)]
             assert len(part) > 120 and {r["method"] for r in part} <= set(entries())
             assert not [r["method"] for r in part if "seconds" not in r and not r.get("host")]
-    assert {(r["method"], r["target"], r["devices"]) for r in taken if r["faults"]} == {("majority_judgment", "v5e", 8)}
+    assert not [(r["method"], r["target"], r["devices"]) for r in taken if r["faults"]]
     given = [r for key, r in rows.items() if key.endswith("| h100 x 1 | float32 | 4096")]
     assert {r["method"] for r in given if r.get("temporary", 0) > 2**31} == LARGE and len(given) > 100
     page = RESULTS.with_name("README.md").read_text(encoding="utf-8")
     assert all(f"`{m}`" in page for m in LARGE)
+
+
+def test_a_row_whose_program_is_another_one_today_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def text(work: Any, target: Any, n: int, dtype: str) -> Any:
+        return SimpleNamespace(as_text=lambda: f"{work.block} replicates on {n} {target.name} in {dtype}")
+
+    monkeypatch.setattr("experiments.accelerators.run.lowered", text)
+    row = {"method": "avg", "target": "h100", "devices": 8, "dtype": "float32", "block": 64}
+    row["program"] = digest(text(SimpleNamespace(block=64), TARGETS["h100"], 8, "float32"))
+    assert not is_stale(row) and not is_stale({"method": "avg", "host": True})
+    assert is_stale(row | {"block": 32}) and is_stale(row | {"devices": 1}) and is_stale(row | {"dtype": "float64"})
+    assert is_stale(row | {"method": "kemeny_young"}), "on the host today"
+    assert is_stale({k: row[k] for k in ("method", "target", "devices", "dtype")}), "it did not compile"
 
 
 def test_what_is_lacking_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
