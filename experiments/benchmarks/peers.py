@@ -93,7 +93,7 @@ ROWS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", help=f"comma-separated, from: {', '.join(ROWS)}")
+    parser.add_argument("--methods", help=f"these rows, the others stay; from: {', '.join(ROWS)}")
     parser.add_argument("--cap", type=float, default=20.0, help="seconds of a program's process; slower is '> cap'")
     parser.add_argument("--own-cap", type=float, default=120.0, help="the same for ours, which compiles in it")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds of repeated calls in one measurement")
@@ -106,8 +106,9 @@ def main() -> None:
     if unknown := [name for name in names if name not in ROWS]:
         parser.error(f"no row for {', '.join(unknown)}; there are: {', '.join(ROWS)}")
     pythons = {program: environment(program) for program in args.programs.split(",")}
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     record: dict[str, Any] = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "date": date,
         "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.system()},
         "versions": versions(pythons),
         "tensor": str(args.data.name) if args.data else f"simulated {SHAPE}",
@@ -115,13 +116,19 @@ def main() -> None:
         "load_average": [round(os.getloadavg()[0], 2)],
         "methods": {},
     }
+    if args.methods and args.out.exists():
+        record = json.loads(args.out.read_text(encoding="utf-8"))
     R = np.load(args.data)["R"] if args.data else simulate()
     with tempfile.TemporaryDirectory() as folder:
         tensor = Path(folder) / "R.npy"
         for name in names:
             row = ROWS[name]
             np.save(tensor, R[..., : row.trials])
-            measured = {"ours": own(row.entry, row.options, tensor, args.budget, args.own_cap), "peers": {}}
+            measured = {
+                "date": date,
+                "ours": own(row.entry, row.options, tensor, args.budget, args.own_cap),
+                "peers": {},
+            }
             for program, (call, options) in row.peers.items():
                 if program in pythons:
                     arguments = [program, call, json.dumps(options), str(tensor), str(args.budget)]

@@ -72,7 +72,7 @@ def test_texts_of_compilers_are_read() -> None:
 
 
 def test_the_table_keeps_its_promises() -> None:
-    """Every method compiles for every target without a fault; what holds more than 2 GB at 4,096 replicates is known."""
+    """Every method compiles for every target, without a fault; what holds 2 GB at 4,096 replicates is known."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))
     taken = [r for key, r in rows.items() if key.endswith(" | block")]
     for target, dtype in (("h100", "float32"), ("h100", "float64"), ("v5e", "float32")):
