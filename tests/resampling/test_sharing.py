@@ -379,7 +379,7 @@ def started(folder: Path, *words: str) -> subprocess.Popen[str]:
 @pytest.mark.slow
 def test_a_signal_ends_a_study_after_the_chunk_in_hand(tmp_path: Path, number: signal.Signals) -> None:
     """Exit code 75, try again; no claim and no half-written file is left."""
-    job = started(tmp_path, "-m", "rasch_mml", "-B", "400000", "--chunk-size", "256", "--steal")
+    job = started(tmp_path, "-m", "borda", "-B", "2000000", "--chunk-size", "256", "--steal")
     job.send_signal(number)
     _, said = job.communicate(timeout=60)
     assert job.returncode == 75, said
