@@ -209,23 +209,25 @@ class Claims:
         """Whether a process has seen all chunks of a study as long as this. It says so for the timeout: what is still
         without a file then was lost."""
         try:
-            said = self.store.read(COMPLETE).split()
+            content = self.store.read(COMPLETE)
         except FileNotFoundError:
             return False
-        return said[:1] == [b"%d" % self.end] and not self._is_stale(COMPLETE)
+        return content.split()[:1] == [b"%d" % self.end] and not self._has_stood(COMPLETE, content)
 
     def _is_stale(self, name: str) -> bool:
         """Whether a claim has not changed for as long as the timeout since this process first saw it so."""
-        place = f"{self.store}/{name}"
         try:
             content = self.store.read(name)
         except FileNotFoundError:
-            _SEEN.pop(place, None)
+            _SEEN.pop(f"{self.store}/{name}", None)
             return False
-        before, since = _SEEN.get(place, (None, 0.0))
+        return self._has_stood(name, content)
+
+    def _has_stood(self, name: str, content: bytes) -> bool:
+        before, since = _SEEN.get(f"{self.store}/{name}", (None, 0.0))
         now = time.monotonic()
         if before != content:
-            _SEEN[place] = content, now
+            _SEEN[f"{self.store}/{name}"] = content, now
             return False
         return now - since > self.timeout
 

@@ -15,8 +15,9 @@ import jaxrank as jr
 from jaxrank.data.statistics import Counts
 from jaxrank.methods.irt_joint import TwoParameter
 from jaxrank.methods.rasch import Rasch
+from jaxrank.models.irt import joint_step
 from jaxrank.models.irt.cells import guessing_cell, plain_cell, probability
-from jaxrank.models.irt.joint import JointModel, _step, _value, fit_joint
+from jaxrank.models.irt.joint import JointModel, _step, _terms, _value, fit_joint
 from jaxrank.models.irt.table import item_table, joint_existence
 from jaxrank.models.priors import Cauchy, Flat, Gaussian, Laplace
 from jaxrank.numerics.status import Status
@@ -281,8 +282,9 @@ def test_derivatives_of_a_cell():
             np.testing.assert_allclose(observed, expected, rtol=1e-10)
 
 
-def test_the_joint_step_is_newtons_on_the_dense_curvature():
+def test_the_joint_step_is_newtons_on_the_dense_curvature(monkeypatch):
     """2PL, 3PL and a given guessing probability, alone and in a batch: H step = -gradient, without the common shift."""
+    monkeypatch.setattr(joint_step, "_DAMPING", 0.0)
     with jax.enable_x64(True):
         rng = np.random.default_rng(2)
         p = probability(np.linspace(-1, 1, 6)[:, None], np.array([0.8, 1, 1.2, 1.5]), np.array([-1, 0, 0.5, 1]), 0.2)
@@ -315,6 +317,32 @@ def test_the_joint_step_is_newtons_on_the_dense_curvature():
             np.testing.assert_allclose(np.sum(table.weight * single[1][:, 0]), 0, atol=1e-9)
             for one, many in zip(single, batch, strict=True):
                 np.testing.assert_allclose(many, jnp.stack([one] * 9), rtol=1e-9, atol=1e-12)
+            certain = lambda x, model=model: joint_step.uncertainty(_terms(model, table, x, 0.0, jnp.zeros(())))
+            rounded, spread = jax.jit(certain)(x)
+            expected = _dense_uncertainty(table, x, np.asarray(curvature), model)
+            np.testing.assert_allclose([rounded, spread], expected, rtol=1e-6)
+
+
+def _dense_uncertainty(table, x, curvature, model):
+    """`uncertainty` from the pseudo-inverse of the whole curvature."""
+    theta, items, table = jax.tree.map(np.asarray, (*x, table))
+    n_models = len(theta)
+    a, eta = np.exp(items[:, 1]), np.exp(items[:, 1]) * (theta[:, None] - items[:, 0])
+    s, c = 1 / (1 + np.exp(-eta)), np.asarray(model.curve(items)[2])
+    p = c + (1 - c) * s
+    by_eta, by_g = (1 - c) * s * (1 - s), c * (1 - 2 * c) * (1 - s)
+    least = np.argmin(np.sum(table.trials * (by_eta * a) ** 2 / (p * (1 - p)), axis=1))
+    contrast = np.eye(len(curvature))[least] - np.where(np.arange(len(curvature)) < n_models, 1 / n_models, 0)
+    row = np.linalg.pinv(curvature) @ contrast
+    d = row[n_models:].reshape(items.shape)
+    moved = a * (row[:n_models, None] - d[:, 0]) + eta * d[:, 1]
+    guessed = d[:, 2] if model.estimates_guessing else 0 * a
+    known = np.sum(table.trials * (by_eta * moved + by_g * guessed) ** 2 / (p * (1 - p)))
+    plain = table.successes + table.trials * p
+    size = table.successes * by_eta / p + table.failures * s if model.guesses else plain
+    size_g = by_g * (table.successes / p + table.failures / (1 - p))
+    squares = np.sum((size * moved) ** 2 + (size_g * guessed) ** 2)
+    return 16 * np.finfo(float).eps * np.sqrt(squares), np.sqrt(known)
 
 
 @pytest.mark.parametrize("method", ["rasch_2pl_map", "rasch_3pl_map"])

@@ -29,19 +29,6 @@ ON_DEVICE = [name for name in ALL if not make(name).host]
 CYCLE = [[[1, 1], [0, 0], [1, 0]], [[1, 0], [1, 1], [0, 0]], [[0, 0], [1, 0], [1, 1]]]
 
 
-@pytest.mark.parametrize("n_voters", [1, 30, 32, 33, 200])
-@pytest.mark.parametrize("fraction", [1.0, 0.3])
-def test_losses_are_wins_turned_round(n_voters: int, fraction: float) -> None:
-    """To the last bit, whether they are summed on their own or not; so are margins antisymmetric."""
-    rng = np.random.default_rng(n_voters)
-    stat = Counts.of(jr.Responses((rng.random((7, n_voters, 3)) < 0.5).astype(int)))
-    stat = eqx.tree_at(lambda s: s.questions, stat, jnp.asarray(rng.integers(0, 4, n_voters) * fraction))
-    found = preferences(stat)
-    np.testing.assert_array_equal(found.losses, found.wins.T)
-    np.testing.assert_array_equal(found.margins, -found.margins.T)
-    assert np.asarray(found.wins).any() or n_voters == 1
-
-
 def tensor(voters):
     """R whose questions order the models as the voters do (repeated by weight): as many right as models below."""
     n = len(voters[0][1])
@@ -142,6 +129,19 @@ def cases_of(results, rule):
     """The (tie policy, golden entry) pairs of a rule whose strength is winning votes."""
     for policy in ("ignore", "half"):
         yield policy, results.get(f"{rule}_winning_votes_{policy}", results.get(f"{rule}_winning_votes"))
+
+
+@pytest.mark.parametrize("n_voters", [1, 30, 32, 33, 200])
+@pytest.mark.parametrize("fraction", [1.0, 0.3])
+def test_losses_are_wins_turned_round(n_voters: int, fraction: float) -> None:
+    """To the last bit, whether they are summed on their own or not; so are margins antisymmetric."""
+    rng = np.random.default_rng(n_voters)
+    stat = Counts.of(jr.Responses((rng.random((7, n_voters, 3)) < 0.5).astype(int)))
+    stat = eqx.tree_at(lambda s: s.questions, stat, jnp.asarray(rng.integers(0, 4, n_voters) * fraction))
+    found = preferences(stat)
+    np.testing.assert_array_equal(found.losses, found.wins.T)
+    np.testing.assert_array_equal(found.margins, -found.margins.T)
+    assert np.asarray(found.wins).any() or n_voters == 1
 
 
 def test_every_golden_profile_is_tested():

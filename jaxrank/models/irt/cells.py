@@ -15,18 +15,20 @@ class Cell(NamedTuple):
 
     **value**: k log p + (n - k) log(1 - p). **eta**, **g**: first derivatives. **ee**, **eg**, **gg**: minus the second
     ones, as observed. **fisher_ee**, **fisher_eg**, **fisher_gg**: their expectations, which are never negative as a
-    matrix.
+    matrix. **eta_size**, **g_size**: of the terms whose difference the first derivatives are.
     """
 
     value: Array
     eta: Array
     ee: Array
     fisher_ee: Array
+    eta_size: Array
     g: Any = None
     eg: Any = None
     gg: Any = None
     fisher_eg: Any = None
     fisher_gg: Any = None
+    g_size: Any = None
 
 
 def probability(theta: Float[Array, "..."], slope: Any, difficulty: Any, guessing: Any = 0.0) -> Float[Array, "..."]:
@@ -41,8 +43,9 @@ def plain_cell(eta: Array, k: Array, n: Array) -> Cell:
     e = jnp.exp(-jnp.abs(eta))
     share = 1 / (1 + e)
     p = jnp.where(eta >= 0, share, e * share)
-    information = n * (e * share) * share
-    return Cell(k * eta - n * (jnp.maximum(eta, 0) + jnp.log(1 + e)), k - n * p, information, information)
+    expected, information = n * p, n * (e * share) * share
+    value = k * eta - n * (jnp.maximum(eta, 0) + jnp.log(1 + e))
+    return Cell(value, k - expected, information, information, k + expected)
 
 
 def guessing_cell(eta: Array, k: Array, n: Array, g: Array, upper: float) -> Cell:
@@ -66,9 +69,11 @@ def guessing_cell(eta: Array, k: Array, n: Array, g: Array, upper: float) -> Cel
         eta=k * known * not_s - wrong * s,
         ee=-k * known * not_s * ((1 - known) * not_s - s) + wrong * s * not_s,
         fisher_ee=n * known * s * not_s,
+        eta_size=k * known * not_s + wrong * s,
         g=k * g_up - wrong * g_down,
         eg=k * per_p * s * slope * inverse,
         gg=k * (g_up**2 - bend * per_p) + wrong * (bend / (1 - c) + g_down**2),
         fisher_eg=n * s * slope * per_p,
         fisher_gg=n * g_up * g_down,
+        g_size=k * g_up + wrong * g_down,
     )

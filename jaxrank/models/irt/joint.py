@@ -9,14 +9,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxrank.models.irt.joint_step import Terms, cells, log_likelihood, newton_step, predictor
+from jaxrank.models.irt.joint_step import Terms, cells, log_likelihood, newton_step, predictor, uncertainty
 from jaxrank.models.irt.rasch import rasch_start
 from jaxrank.models.irt.table import ItemTable
 from jaxrank.models.priors import Prior
-from jaxrank.numerics.solve.damped import Minimum, levenberg_marquardt
+from jaxrank.numerics.solve.damped import FLAT, Minimum, levenberg_marquardt
 from jaxrank.numerics.status import Status
 
 _TABLES = 5  # arrays of models and questions that a step holds at once
+_UNSEEN = 1 / 32, 8.0
+"""Log-likelihood that may be left unseen where questions are guessed: by a search without a prior on abilities that
+rounding ended, and by others."""
 _FAR = 1e6  # difficulties beyond this, in units of the linear predictor at a discrimination of 1, have run off
 
 
@@ -69,6 +72,7 @@ def fit_joint(
     good = value <= jnp.min(value) + noise
     best = jnp.argmax(good * (1 + (runs.status == Status.CONVERGED)))
     found = jax.tree.map(lambda leaf: leaf[best], runs)
+    found = with_error(model, table, found, ground)
     # The objective leaves the sum of difficulties free, and damped steps let it drift.
     theta, items = found.params
     shift = _level(table, items)
@@ -106,6 +110,24 @@ def search(
         )
         x, steps = found.params, steps + found.steps
     return found._replace(steps=steps)
+
+
+def with_error(model: JointModel, table: ItemTable, found: Minimum, ground: Any = None) -> Minimum:
+    """A search with the error of its abilities: that of the gradient, by rounding, and where rounding ended the search
+    what it could not see of the value. In a curved valley that is more than the curvature tells once the value is good
+    to a unit only. It may be anything, and the status is ``MAX_STEPS``, where questions are guessed and no prior holds
+    the abilities, or the curvature is not positive definite."""
+    last = _terms(model, table, found.params, model.prior.smoothings[-1], jnp.zeros(()), ground)
+    rounded, spread = uncertainty(last)
+    unseen = FLAT * jnp.finfo(found.value.dtype).eps * jnp.abs(found.value)
+    ended = found.error > 0
+    error = jnp.where(ended, jnp.sqrt(2 * unseen) * (1 + 2 * unseen) * spread, rounded)
+    known = jnp.isfinite(error)
+    if model.estimates_guessing:
+        known = known & (unseen <= jnp.where(ended & (not model.prior.proper), *_UNSEEN))
+    status = jnp.where((found.status == Status.CONVERGED) & ~known, Status.MAX_STEPS, found.status)
+    error = jnp.where(jnp.isfinite(error), jnp.maximum(found.error, error), found.error)
+    return found._replace(error=error, status=status.astype(jnp.int32))
 
 
 def _level(table: ItemTable, items: Array) -> Array:
@@ -179,22 +201,26 @@ def _value(model: JointModel, table: ItemTable, x: tuple, smoothing: float) -> A
 def _step(
     model: JointModel, table: ItemTable, x: tuple, smoothing: float, damping: Array, ground: Any = None
 ) -> tuple[Array, Array]:
+    return newton_step(_terms(model, table, x, smoothing, damping, ground))
+
+
+def _terms(
+    model: JointModel, table: ItemTable, x: tuple, smoothing: float, damping: Array, ground: Any = None
+) -> Terms:
     theta, items = x
     above = theta - _level(table, items)
     as_array = lambda v: jnp.asarray(v, theta.dtype)
-    return newton_step(
-        Terms(
-            theta,
-            items,
-            table.successes,
-            table.trials,
-            table.weight,
-            model.prior.slope(above, smoothing),
-            model.prior.bend(above, smoothing),
-            as_array(model.slope_penalty),
-            as_array(model.guessing_penalty),
-            as_array(damping),
-            model.fixed(theta.dtype),
-            ground,
-        )
+    return Terms(
+        theta,
+        items,
+        table.successes,
+        table.trials,
+        table.weight,
+        model.prior.slope(above, smoothing),
+        model.prior.bend(above, smoothing),
+        as_array(model.slope_penalty),
+        as_array(model.guessing_penalty),
+        as_array(damping),
+        model.fixed(theta.dtype),
+        ground,
     )

@@ -24,6 +24,9 @@ from jaxrank.numerics.solve.linear import solve_spd_lanes
 _FEW = 8  # lanes below which a matrix product beats updates by one question at a time
 _SOUND = (1e-2, 1e-3, 1e-4)  # leading minors of a block in the unit of its scale that are clearly above 0
 
+_ULPS = 16.0  # by which the terms of a cell's gradient may be off
+_DAMPING = 1e-5  # of a curvature that rounding may have made singular
+
 Block = list[list[Array]]
 """The lower triangle of a symmetric matrix for each question; every entry (M, lanes)."""
 
@@ -93,10 +96,57 @@ def newton_step(t: Terms) -> tuple[Float[Array, " models"], Float[Array, "questi
     the slopes, and for a difficulty with the prior's part. The objective is free along a common shift of abilities and
     difficulties, which the step leaves out.
     """
-    return _apart(_newton_step, t)
+    return _apart(lambda t: _step_of(_system(t)), t)
 
 
-def _newton_step(t: Terms) -> tuple[Array, Array]:
+@lanes
+def uncertainty(t: Terms) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Of the ability, less the mean of all, of which trials tell least at an optimum: how far it may be off because the
+    gradient was rounded, and its standard deviation by what the data say of the linear predictors.
+
+    The first is the root of the sum of squares, over cells, of what an error of eps times the size of a cell's terms
+    moves it. NaN where the curvature, lightly damped, is not positive definite: no linear predictor depends on what a
+    prior alone holds, such as the scale of abilities.
+    """
+    return _apart(_uncertainty, t)
+
+
+def _uncertainty(t: Terms) -> tuple[Array, Array]:
+    system = _system(t._replace(damping=t.damping + _DAMPING))
+    reduced = _reduce(system)
+    a, eta, cell = system.a, system.eta, system.cell
+    information = jnp.sum(cell.fisher_ee * a[None] ** 2, axis=1)
+    information = jnp.where(jnp.sum(t.trials, axis=1) > 0, information, jnp.inf)
+    index, n_models = jnp.arange(len(information))[:, None], len(information)
+    least = jnp.where(information == jnp.min(information, axis=0, keepdims=True), index, n_models)
+    one = index == jnp.min(least, axis=0, keepdims=True)
+    x = solve_spd_lanes(reduced.schur, (one - 1 / n_models).astype(a.dtype)[:, None])[:, 0]
+    y = _questions(reduced, x)
+    moved = a[None] * (x[:, None] - y[0][None]) + eta * y[1][None]
+    squares, known = (cell.eta_size * moved) ** 2, cell.fisher_ee * moved**2
+    if len(y) == 3:
+        g = y[2][None]
+        squares = squares + (cell.g_size * g) ** 2
+        known = known + 2 * cell.fisher_eg * moved * g + cell.fisher_gg * g**2
+    eps = jnp.finfo(t.theta.dtype).eps
+    return _ULPS * eps * jnp.sqrt(_down(_down(squares))), jnp.sqrt(_down(_down(known)))
+
+
+class _System(NamedTuple):
+    """The damped curvature, its right-hand side, and the cells that it is of."""
+
+    rows: Array
+    cross: list[Array]
+    block: Block
+    top: Array
+    right: list[Array]
+    tie: tuple[Array, Array] | None
+    a: Array
+    eta: Array
+    cell: Cell
+
+
+def _system(t: Terms) -> _System:
     a, eta = jnp.exp(t.items[:, 1]), predictor(t.theta, t.items)
     cell = cells(eta, t.items, t.successes, t.trials, t.fixed)
     depth = t.items.shape[1]
@@ -138,8 +188,7 @@ def _newton_step(t: Terms) -> tuple[Array, Array]:
     tie = None
     if t.ground is None:
         tie = t.weight, (_down(jnp.where(used, block[0][0], 0)) + _down(t.bend))[None] / level**2
-    x, y = _solve(grounded(rows, rows_scale, t.ground), cross, block, top, right, tie)
-    return x, jnp.stack(y, axis=1)
+    return _System(grounded(rows, rows_scale, t.ground), cross, block, top, right, tie, a, eta, cell)
 
 
 def _down(values: Array) -> Array:
@@ -183,11 +232,21 @@ def _positive_definite(block: Block, scale: list[Array]) -> Bool[Array, "questio
     return good
 
 
-def _solve(
-    rows: Array, cross: list[Array], block: Block, top: Array, right: list[Array], tie: tuple[Array, Array] | None
-) -> tuple[Array, list[Array]]:
+class _Reduced(NamedTuple):
+    """The models' Schur complement with its right-hand side, and what leads from a solution to the questions' part."""
+
+    schur: Array
+    top: Array
+    lower: Block
+    inverse: list[Array]
+    left: list[Array]
+    inner: list[Array]
+    tie: tuple[Array, list[Array], Array, Array] | None
+
+
+def _reduce(system: _System) -> _Reduced:
     """As `solve_arrow` with one parameter a model, and the questions eliminated."""
-    lower, pivots = _factor(block)
+    lower, pivots = _factor(system.block)
     inverse = [1 / jnp.where(d > 0, d, jnp.nan) for d in pivots]
 
     def forward(parts: list[Array]) -> list[Array]:
@@ -198,37 +257,48 @@ def _solve(
             out.append(part - sum(known, jnp.zeros_like(part)))
         return out
 
-    def backward(parts: list[Array]) -> list[Array]:
-        out = list(parts)
-        for q in reversed(range(len(parts))):
-            out[q] = parts[q] - sum((lower[p][q] * out[p] for p in range(q + 1, len(parts))), jnp.zeros_like(parts[q]))
-        return out
-
-    left, inner = forward(cross), forward(right)
+    left, inner = forward(system.cross), forward(system.right)
     scaled = [z * d[None] for z, d in zip(left, inverse, strict=True)]
     sides = [inner]
-    if tie is not None:
-        w, strength = tie
-        sides.append(forward([w, *(jnp.zeros_like(w) for _ in right[1:])]))
-    n_models = rows.shape[0]
+    if system.tie is not None:
+        w, strength = system.tie
+        sides.append(forward([w, *(jnp.zeros_like(w) for _ in system.right[1:])]))
+    n_models = system.rows.shape[0]
     beside = [jnp.concatenate([z, *(v[None] for v in more)]) for z, *more in zip(left, *sides, strict=True)]
     products = _products(scaled, beside)
     eye = jnp.eye(n_models, dtype=bool)[:, :, None]
-    schur = jnp.where(eye, rows[None], 0) - products[:, :n_models]
-    top = top - products[:, n_models]
-    if tie is not None:
+    schur = jnp.where(eye, system.rows[None], 0) - products[:, :n_models]
+    top = system.top - products[:, n_models]
+    tie = None
+    if system.tie is not None:
         # Sherman-Morrison: (C + c w w')^-1 = C^-1 - rho u u', u = C^-1 w.
         along, z = sides[1], products[:, n_models + 1]
         rho = strength / (1 + strength * _total(v**2 * d for v, d in zip(along, inverse, strict=True))[None])
         lift = _total(v * d * r for v, d, r in zip(along, inverse, inner, strict=True))[None]
         schur = schur + rho[None] * z[:, None] * z[None]
         top = top + rho * lift * z
-    x = solve_spd_lanes(schur, top[:, None])[:, 0]
-    y = [d * (r - _down(s * x[:, None])) for d, r, s in zip(inverse, inner, left, strict=True)]
-    if tie is not None:
-        pulled = rho * (_down(z * x)[None] - lift)
-        y = [v + pulled * d * b for v, d, b in zip(y, inverse, along, strict=True)]
-    return x, backward(y)
+        tie = rho, along, z, lift
+    return _Reduced(schur, top, lower, inverse, left, inner, tie)
+
+
+def _step_of(system: _System) -> tuple[Array, Array]:
+    reduced = _reduce(system)
+    x = solve_spd_lanes(reduced.schur, reduced.top[:, None])[:, 0]
+    return x, jnp.stack(_questions(reduced, x, reduced.inner), axis=1)
+
+
+def _questions(reduced: _Reduced, x: Array, inner: list[Array] | None = None) -> list[Array]:
+    """The questions' part of the solution whose part for models is ``x``; ``inner`` None for a right-hand side that has
+    none for questions."""
+    right = [jnp.zeros_like(d) for d in reduced.inverse] if inner is None else inner
+    y = [d * (r - _down(s * x[:, None])) for d, r, s in zip(reduced.inverse, right, reduced.left, strict=True)]
+    if reduced.tie is not None:
+        rho, along, z, lift = reduced.tie
+        pulled = rho * (_down(z * x)[None] - (lift if inner is not None else 0))
+        y = [v + pulled * d * b for v, d, b in zip(y, reduced.inverse, along, strict=True)]
+    for q in reversed(range(len(y))):
+        y[q] = y[q] - sum((reduced.lower[p][q] * y[p] for p in range(q + 1, len(y))), jnp.zeros_like(y[q]))
+    return y
 
 
 def _across(terms: Callable[..., tuple[Array, ...]], values: tuple[Array, ...]) -> tuple[Array, ...]:

@@ -17,6 +17,8 @@ from jaxrank.numerics.status import Status
 
 _GROWTH, _SHRINKAGE, _FIRST_DAMPING = 6.0, 0.2, 1e-3
 _NOISE = 8.0  # steps of pure rounding that may still lead to the optimum
+FLAT = 4.0
+"""A change of the value that says nothing, in units of its last digit."""
 
 
 class Minimum(NamedTuple):
@@ -104,9 +106,10 @@ def levenberg_marquardt(
     ``work_bytes``, ``lanes_last``: see `jaxrank.numerics.solve.slots.loop`.
 
     Stops when the error that is left, estimated from the last step and its ratio to the one before, is at most a
-    quarter of eps^(2/3) of 1 + the largest parameter; or when rounding keeps undamped steps from shrinking that do not
-    change the value any more: what is left is then of the size of these steps, or in a long flat valley of their sum,
-    and ``error`` says so. (Damped ones are short in such a valley, however far its end.)
+    quarter of eps^(2/3) of 1 + the largest parameter and the step that would follow is no longer; or when rounding
+    keeps undamped steps from shrinking that do not change the value any more: what is left is then of the size of these
+    steps, or in a long flat valley of their sum, and ``error`` says so. (Damped ones are short in such a valley,
+    however far its end.)
     """
     dtype = jax.tree.leaves(start)[0].dtype
     eps = jnp.finfo(dtype).eps
@@ -133,22 +136,25 @@ def levenberg_marquardt(
         left = size * rate / (1 - rate)
         small = left <= tolerance * scale
         slow = size >= state.size / 2
-        flat = slow & (jnp.abs(state.value - value) <= 4 * eps * jnp.abs(value))
+        flat = slow & (jnp.abs(state.value - value) <= FLAT * eps * jnp.abs(value))
         lingers = slow & (size <= 16 * tolerance * scale)
         stalled = lingers | flat
         own = size if measured is None else _size(measured(state.step))
         noise = _NOISE * jnp.maximum(own, state.own)
         error = noise if measured is not None else jnp.where(lingers, noise, jnp.maximum(noise, left))
-        ends = (small & (state.damping <= 1e-2)) | (stalled & (state.damping == 0))
-        done = good & ends & (state.steps > 1)
         quieter = jnp.where(state.damping > 1e-5, state.damping * _SHRINKAGE, 0)
         louder = jnp.maximum(state.damping * _GROWTH, _FIRST_DAMPING)
         next_damping = jnp.where(state.steps > 0, quieter, state.damping)
         next_damping = jnp.where(good & ~too_long, next_damping, louder).astype(dtype)
         next_model = jax.tree.map(pick, model, state.model)
+        next_step = step(next_model, next_damping)
+        # In a curved valley long steps and short ones alternate, and damping shortens those that lead along it.
+        stands = _size(next_step) <= jnp.maximum(size, tolerance * scale)
+        ends = (small & stands & (state.damping <= 1e-2)) | (stalled & (state.damping == 0))
+        done = good & ends & (state.steps > 1)
         return _State(
             x=jax.tree.map(pick, trial, state.x),
-            step=step(next_model, next_damping),
+            step=next_step,
             memory=jax.tree.map(pick, kept, state.memory),
             model=next_model,
             value=pick(value, state.value),
