@@ -96,7 +96,12 @@ def newton_step(t: Terms) -> tuple[Float[Array, " models"], Float[Array, "questi
     the slopes, and for a difficulty with the prior's part. The objective is free along a common shift of abilities and
     difficulties, which the step leaves out.
     """
-    return _apart(lambda t: _step_of(_system(t)), t)
+    return _apart(_newton_step, t)
+
+
+def _newton_step(t: Terms) -> tuple[Array, Array]:
+    x, y = _solve(_system(t))
+    return x, jnp.stack(y, axis=1)
 
 
 @lanes
@@ -113,15 +118,14 @@ def uncertainty(t: Terms) -> tuple[Float[Array, ""], Float[Array, ""]]:
 
 def _uncertainty(t: Terms) -> tuple[Array, Array]:
     system = _system(t._replace(damping=t.damping + _DAMPING))
-    reduced = _reduce(system)
     a, eta, cell = system.a, system.eta, system.cell
     information = jnp.sum(cell.fisher_ee * a[None] ** 2, axis=1)
     information = jnp.where(jnp.sum(t.trials, axis=1) > 0, information, jnp.inf)
     index, n_models = jnp.arange(len(information))[:, None], len(information)
     least = jnp.where(information == jnp.min(information, axis=0, keepdims=True), index, n_models)
     one = index == jnp.min(least, axis=0, keepdims=True)
-    x = solve_spd_lanes(reduced.schur, (one - 1 / n_models).astype(a.dtype)[:, None])[:, 0]
-    y = _questions(reduced, x)
+    contrast = (one - 1 / n_models).astype(a.dtype)
+    x, y = _solve(system._replace(top=contrast, right=[jnp.zeros_like(r) for r in system.right]))
     moved = a[None] * (x[:, None] - y[0][None]) + eta * y[1][None]
     squares, known = (cell.eta_size * moved) ** 2, cell.fisher_ee * moved**2
     if len(y) == 3:
@@ -232,21 +236,10 @@ def _positive_definite(block: Block, scale: list[Array]) -> Bool[Array, "questio
     return good
 
 
-class _Reduced(NamedTuple):
-    """The models' Schur complement with its right-hand side, and what leads from a solution to the questions' part."""
-
-    schur: Array
-    top: Array
-    lower: Block
-    inverse: list[Array]
-    left: list[Array]
-    inner: list[Array]
-    tie: tuple[Array, list[Array], Array, Array] | None
-
-
-def _reduce(system: _System) -> _Reduced:
+def _solve(system: _System) -> tuple[Array, list[Array]]:
     """As `solve_arrow` with one parameter a model, and the questions eliminated."""
-    lower, pivots = _factor(system.block)
+    rows, cross, block, top, right, tie = system[:6]
+    lower, pivots = _factor(block)
     inverse = [1 / jnp.where(d > 0, d, jnp.nan) for d in pivots]
 
     def forward(parts: list[Array]) -> list[Array]:
@@ -257,48 +250,37 @@ def _reduce(system: _System) -> _Reduced:
             out.append(part - sum(known, jnp.zeros_like(part)))
         return out
 
-    left, inner = forward(system.cross), forward(system.right)
+    def backward(parts: list[Array]) -> list[Array]:
+        out = list(parts)
+        for q in reversed(range(len(parts))):
+            out[q] = parts[q] - sum((lower[p][q] * out[p] for p in range(q + 1, len(parts))), jnp.zeros_like(parts[q]))
+        return out
+
+    left, inner = forward(cross), forward(right)
     scaled = [z * d[None] for z, d in zip(left, inverse, strict=True)]
     sides = [inner]
-    if system.tie is not None:
-        w, strength = system.tie
-        sides.append(forward([w, *(jnp.zeros_like(w) for _ in system.right[1:])]))
-    n_models = system.rows.shape[0]
+    if tie is not None:
+        w, strength = tie
+        sides.append(forward([w, *(jnp.zeros_like(w) for _ in right[1:])]))
+    n_models = rows.shape[0]
     beside = [jnp.concatenate([z, *(v[None] for v in more)]) for z, *more in zip(left, *sides, strict=True)]
     products = _products(scaled, beside)
     eye = jnp.eye(n_models, dtype=bool)[:, :, None]
-    schur = jnp.where(eye, system.rows[None], 0) - products[:, :n_models]
-    top = system.top - products[:, n_models]
-    tie = None
-    if system.tie is not None:
+    schur = jnp.where(eye, rows[None], 0) - products[:, :n_models]
+    top = top - products[:, n_models]
+    if tie is not None:
         # Sherman-Morrison: (C + c w w')^-1 = C^-1 - rho u u', u = C^-1 w.
         along, z = sides[1], products[:, n_models + 1]
         rho = strength / (1 + strength * _total(v**2 * d for v, d in zip(along, inverse, strict=True))[None])
         lift = _total(v * d * r for v, d, r in zip(along, inverse, inner, strict=True))[None]
         schur = schur + rho[None] * z[:, None] * z[None]
         top = top + rho * lift * z
-        tie = rho, along, z, lift
-    return _Reduced(schur, top, lower, inverse, left, inner, tie)
-
-
-def _step_of(system: _System) -> tuple[Array, Array]:
-    reduced = _reduce(system)
-    x = solve_spd_lanes(reduced.schur, reduced.top[:, None])[:, 0]
-    return x, jnp.stack(_questions(reduced, x, reduced.inner), axis=1)
-
-
-def _questions(reduced: _Reduced, x: Array, inner: list[Array] | None = None) -> list[Array]:
-    """The questions' part of the solution whose part for models is ``x``; ``inner`` None for a right-hand side that has
-    none for questions."""
-    right = [jnp.zeros_like(d) for d in reduced.inverse] if inner is None else inner
-    y = [d * (r - _down(s * x[:, None])) for d, r, s in zip(reduced.inverse, right, reduced.left, strict=True)]
-    if reduced.tie is not None:
-        rho, along, z, lift = reduced.tie
-        pulled = rho * (_down(z * x)[None] - (lift if inner is not None else 0))
-        y = [v + pulled * d * b for v, d, b in zip(y, reduced.inverse, along, strict=True)]
-    for q in reversed(range(len(y))):
-        y[q] = y[q] - sum((reduced.lower[p][q] * y[p] for p in range(q + 1, len(y))), jnp.zeros_like(y[q]))
-    return y
+    x = solve_spd_lanes(schur, top[:, None])[:, 0]
+    y = [d * (r - _down(s * x[:, None])) for d, r, s in zip(inverse, inner, left, strict=True)]
+    if tie is not None:
+        pulled = rho * (_down(z * x)[None] - lift)
+        y = [v + pulled * d * b for v, d, b in zip(y, inverse, along, strict=True)]
+    return x, backward(y)
 
 
 def _across(terms: Callable[..., tuple[Array, ...]], values: tuple[Array, ...]) -> tuple[Array, ...]:
