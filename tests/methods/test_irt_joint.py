@@ -296,18 +296,7 @@ def test_the_joint_step_is_newtons_on_the_dense_curvature(monkeypatch):
             start = rng.normal(size=6) / 4, rng.normal(size=(4, model.depth)) / 4
             best = fit_joint(model, table, 1, True, 300).params
             x = jax.tree.map(lambda at, off: at + off / 10_000, best, start)
-            flat, back = jax.flatten_util.ravel_pytree(x)
-
-            def value(v, model=model, back=back):
-                theta, items = back(v)
-                b, a, c = (part[None] for part in model.curve(items))
-                p = probability(theta[:, None], a, b, c)
-                fit = jnp.sum(table.successes * jnp.log(p) + table.failures * jnp.log1p(-p))
-                above = theta - jnp.sum(table.weight * items[:, 0]) / jnp.sum(table.weight)
-                logits = jnp.sum(table.weight * items[:, 2] ** 2) if model.estimates_guessing else 0
-                penalty = 0.01 * jnp.sum(table.weight * items[:, 1] ** 2) + 0.1 * logits
-                return jnp.sum(above**2) / 2 + penalty - fit
-
+            flat, value = _flat_value(model, table, x)
             np.testing.assert_allclose(jax.jit(lambda x, model=model: _value(model, table, x, 0.0))(x), value(flat))
             gradient, curvature = jax.jit(jax.grad(value))(flat), jax.jit(jax.hessian(value))(flat)
             step = lambda x, model=model: _step(model, table, x, 0.0, jnp.zeros(()))
@@ -321,6 +310,45 @@ def test_the_joint_step_is_newtons_on_the_dense_curvature(monkeypatch):
             rounded, spread = jax.jit(certain)(x)
             expected = _dense_uncertainty(table, x, np.asarray(curvature), model)
             np.testing.assert_allclose([rounded, spread], expected, rtol=1e-6)
+
+
+def _flat_value(model, table, x):
+    """``x`` in one vector, and minus the log posterior (prior of variance 1) of such a vector."""
+    flat, back = jax.flatten_util.ravel_pytree(x)
+
+    def value(v):
+        theta, items = back(v)
+        b, a, c = (part[None] for part in model.curve(items))
+        p = probability(theta[:, None], a, b, c)
+        fit = jnp.sum(table.successes * jnp.log(p) + table.failures * jnp.log1p(-p))
+        above = theta - jnp.sum(table.weight * items[:, 0]) / jnp.sum(table.weight)
+        logits = jnp.sum(table.weight * items[:, 2] ** 2) if model.estimates_guessing else 0
+        penalty = 0.01 * jnp.sum(table.weight * items[:, 1] ** 2) + 0.1 * logits
+        return jnp.sum(above**2) / 2 + penalty - fit
+
+    return flat, value
+
+
+@pytest.mark.parametrize("seed", [3, 7])
+def test_a_question_that_only_the_prior_holds_takes_newtons_step(seed):
+    """A question that ranks models in reverse is nearly flat at the optimum, where its own curvature has a negative
+    eigenvalue that the prior on the mean difficulty makes up for."""
+    with jax.enable_x64(True):
+        reverse = np.arange(5) == 4
+        eta = np.where(reverse, -1.0, 1.5) * (np.linspace(-1, 1, 6)[:, None] + 1.2) - np.where(reverse, -1.2, 0)
+        k = np.random.default_rng(seed).binomial(40, 1 / (1 + np.exp(-eta))).astype(float)
+        stat = Counts(np.stack([40 - k, k], -1), np.ones(5), np.arange(2.0))
+        table = jax.jit(lambda s: item_table(s, keep_extreme=False))(stat)
+        model = JointModel(Gaussian(0.0, 1.0), 0.01, 0.1, True, None)
+        found = jax.jit(lambda t: fit_joint(model, t, 3, True, 300))(table)
+        assert found.status == Status.CONVERGED and found.steps < 40
+        x = jax.tree.map(lambda v: v + 1e-5 * np.sin(np.arange(v.size)).reshape(v.shape), found.params)
+        flat, value = _flat_value(model, table, x)
+        gradient, curvature = jax.jit(jax.grad(value))(flat), np.asarray(jax.jit(jax.hessian(value))(flat))
+        own = curvature[-3:, -3:] - 6 / 25 * np.diag([1, 0, 0])
+        assert np.linalg.eigvalsh(own)[0] < -1e-3 < np.linalg.eigvalsh(curvature)[0]
+        step = jax.jit(lambda x: _step(model, table, x, 0.0, jnp.zeros(())))(x)
+        np.testing.assert_allclose(curvature @ jax.flatten_util.ravel_pytree(step)[0], -gradient, atol=1e-9)
 
 
 def _dense_uncertainty(table, x, curvature, model):
@@ -353,3 +381,19 @@ def test_single_trials_converge_in_float32(method):
     p = probability(np.linspace(-2, 2, 15)[:, None], rng.uniform(1, 4, 30), rng.normal(0, 1, 30), 0.1)
     fits = jr.subsample((rng.random((15, 30, 40)) < np.asarray(p)[:, :, None]).astype(int), method, n=1, progress=False)
     assert fits.status_counts().get(Status.CONVERGED, 0) + fits.status_counts().get(Status.NOT_UNIQUE, 0) >= 38
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["rasch_2pl_map", "rasch_3pl_map"])
+def test_single_trials_that_few_questions_explain_converge(method, dtype):
+    """Of these 24 tables three or four had a question that only the prior held, and ended at the step limit."""
+    rng = np.random.default_rng(5)
+    p = probability(rng.normal(0, 1.5, 20)[:, None], np.exp(rng.normal(0, 0.7, 30)), rng.normal(0, 1.5, 30), 0.0)
+    outcomes = (rng.random((20, 30, 24)) < np.asarray(p)[:, :, None]).astype(int)
+    assert jr.subsample(outcomes, method, n=1, dtype=dtype, progress=False).status_counts() == {Status.CONVERGED: 24}
+
+
+def test_2pl_with_a_prior_ranks_58_models_on_trick_prompts():
+    with pytest.warns(jr.errors.JaxrankWarning, match="no result on some questions"):
+        fit = jr.fit(jr.datasets.load("misguided_attention"), "rasch_2pl_map", dtype="float64")
+    assert fit.status == Status.CONVERGED and fit.steps < 150

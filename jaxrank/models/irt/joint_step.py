@@ -92,9 +92,10 @@ def newton_step(t: Terms) -> tuple[Float[Array, " models"], Float[Array, "questi
     definite.
 
     The curvature is the observed one. A question whose own block of it is not clearly positive definite takes its
-    expected curvature, which always is. ``damping`` times a diagonal is added: the expected one with the squares of
-    the slopes, and for a difficulty with the prior's part. The objective is free along a common shift of abilities and
-    difficulties, which the step leaves out.
+    expected curvature, which always is; but for one question whose block would be if its difficulty were held. The
+    prior holds the mean difficulty, and one such question may be found at an optimum, two may not. ``damping`` times a
+    diagonal is added: the expected one with the squares of the slopes, and for a difficulty with the prior's part. The
+    objective is free along a common shift of abilities and difficulties, which the step leaves out.
     """
     return _apart(_newton_step, t)
 
@@ -165,14 +166,23 @@ def _system(t: Terms) -> _System:
     exact = _block(cell.ee, cell.eg, cell.gg, eta, a, penalties)
     exact[1][0] = exact[1][0] + pull * a
     exact[1][1] = exact[1][1] + gradient[1] - penalties[1] * t.items[:, 1]
-    sound = _positive_definite(exact, [expected[q][q] for q in range(depth)])
+    used = t.weight > 0
+    unit = [expected[q][q] for q in range(depth)]
+    sound = _positive_definite(exact, unit)
+    tie = None
+    if t.ground is None:
+        strength = (_down(jnp.where(used, unit[0], 0)) + _down(t.bend))[None] / level**2
+        tie = t.weight, strength
+        held = [[exact[0][0] + strength * t.weight**2], *exact[1:]]
+        spared = ~sound & used & _positive_definite(held, unit)
+        index = jnp.arange(len(spared))[:, None]
+        sound = sound | (index == jnp.min(jnp.where(spared, index, len(spared)), axis=0, keepdims=True))
     # Where a steep question is sure of what did not happen it has a slope and no information, and steps in the unit of
     # the information alone stay long whatever the damping.
     surprise = cell.eta**2
     by_prior = share**2 * _down(t.bend)[None]
     scale = [expected[0][0] + _down(surprise) * a**2 + by_prior, expected[1][1] + _down(surprise * eta**2)]
     scale += [expected[2][2] + _down(cell.g**2)] if depth == 3 else []
-    used = t.weight > 0
     block = [[jnp.where(sound, x, y) for x, y in zip(*line, strict=True)] for line in zip(exact, expected, strict=True)]
     for q in range(depth):
         block[q][q] = jnp.where(used, block[q][q] + t.damping[None] * scale[q], 1)
@@ -189,9 +199,6 @@ def _system(t: Terms) -> _System:
     )
     rows_scale, top = rows_scale + t.bend, top - t.slope
     rows = rows + t.bend + t.damping[None] * rows_scale
-    tie = None
-    if t.ground is None:
-        tie = t.weight, (_down(jnp.where(used, block[0][0], 0)) + _down(t.bend))[None] / level**2
     return _System(grounded(rows, rows_scale, t.ground), cross, block, top, right, tie, a, eta, cell)
 
 
@@ -237,10 +244,12 @@ def _positive_definite(block: Block, scale: list[Array]) -> Bool[Array, "questio
 
 
 def _solve(system: _System) -> tuple[Array, list[Array]]:
-    """As `solve_arrow` with one parameter a model, and the questions eliminated."""
+    """As `solve_arrow` with one parameter a model, and the questions eliminated, of which one may have a negative pivot
+    if the tie makes up for it."""
     rows, cross, block, top, right, tie = system[:6]
     lower, pivots = _factor(block)
-    inverse = [1 / jnp.where(d > 0, d, jnp.nan) for d in pivots]
+    inverse = [1 / d for d in pivots]
+    negative = _down(jnp.stack([_down(d < 0) for d in pivots]))
 
     def forward(parts: list[Array]) -> list[Array]:
         """The inverse of the unit lower triangle on what each question has, (M, lanes) or (L, M, lanes)."""
@@ -268,14 +277,18 @@ def _solve(system: _System) -> tuple[Array, list[Array]]:
     eye = jnp.eye(n_models, dtype=bool)[:, :, None]
     schur = jnp.where(eye, rows[None], 0) - products[:, :n_models]
     top = top - products[:, n_models]
+    definite = negative == 0
     if tie is not None:
-        # Sherman-Morrison: (C + c w w')^-1 = C^-1 - rho u u', u = C^-1 w.
+        # Sherman-Morrison: (C + c w w')^-1 = C^-1 - rho u u', u = C^-1 w, with one negative eigenvalue less than C if
+        # rho is negative.
         along, z = sides[1], products[:, n_models + 1]
-        rho = strength / (1 + strength * _total(v**2 * d for v, d in zip(along, inverse, strict=True))[None])
+        lifted = 1 + strength * _total(v**2 * d for v, d in zip(along, inverse, strict=True))[None]
+        definite = jnp.where(lifted[0] > 0, definite, negative == 1)
+        rho = strength / lifted
         lift = _total(v * d * r for v, d, r in zip(along, inverse, inner, strict=True))[None]
         schur = schur + rho[None] * z[:, None] * z[None]
         top = top + rho * lift * z
-    x = solve_spd_lanes(schur, top[:, None])[:, 0]
+    x = solve_spd_lanes(schur, jnp.where(definite, top, jnp.nan)[:, None])[:, 0]
     y = [d * (r - _down(s * x[:, None])) for d, r, s in zip(inverse, inner, left, strict=True)]
     if tie is not None:
         pulled = rho * (_down(z * x)[None] - lift)
