@@ -199,8 +199,18 @@ def test_case_B03_a_stop_at_the_step_limit_is_reported():
     R = (rng.random((6, 10, 5)) < np.linspace(0.8, 0.2, 6)[:, None, None]).astype(int)
     for method in (Rasch(max_steps=1), TwoParameter(max_steps=1)):
         assert jr.fit(R, method, on_failure="return").status == Status.MAX_STEPS
-        with pytest.raises(jr.errors.ConvergenceError):
+        with pytest.raises(jr.errors.ConvergenceError, match=r"step limit.*use .*max_steps above 1 or a prior"):
             jr.fit(R, method)
+
+
+def test_a_search_that_has_not_converged_names_remedies_that_it_has():
+    R = (np.random.default_rng(7).random((6, 10, 5)) < np.linspace(0.8, 0.2, 6)[:, None, None]).astype(int)
+    told = lambda data, **options: jr.fit(data, "rasch_3pl_map", on_failure="return", **options).explain()
+    assert told(R, max_steps=3, dtype="float64").endswith("(3 steps); use max_steps above 3")
+    chance = 1 / (1 + np.exp(np.linspace(-1, 1, 5) - np.linspace(1.5, -1.5, 4)[:, None]))
+    many = jr.Responses.from_counts(np.random.default_rng(7).binomial(10**7, chance), np.full((4, 5), 10**7))
+    ended = told(many, dtype="float32")
+    assert ended.startswith("rounding ended the search") and ended.endswith('; use dtype="float64"')
 
 
 def test_case_K02_float32_is_near_float64():
