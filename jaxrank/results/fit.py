@@ -39,6 +39,7 @@ from jaxrank.results import storage
 from jaxrank.results.errors_by_unit import ErrorsByUnit
 from jaxrank.results.own_errors import STUDENT, OwnErrors
 from jaxrank.results.returned import RankedModels
+from jaxrank.results.unfinished import unfinished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,26 +132,12 @@ class Result(RankedModels, ErrorsByUnit, OwnErrors):
         """The status as a sentence, with the models or questions behind it and the remedy."""
         sentence = self.status.sentence
         if self.status == Status.MAX_STEPS:
-            return self._unfinished(sentence)
+            return unfinished(self.ranker, self.steps, self.scores.dtype == np.float32)
         if self.status == Status.CONVERGED or not isinstance(self.ranker, Explains):
             return sentence
         with self.precision():
             detail = self.ranker.explain(self.stat, self.fit, self.models, self.data.questions)
         return f"{sentence}: {detail}" if detail else sentence
-
-    def _unfinished(self, sentence: str) -> str:
-        """What ended a search that is not converged, and the remedies that its method has."""
-        solver = getattr(self.ranker, "solver", None)
-        limit = getattr(self.ranker if solver is None else solver, "max_steps", None)
-        rounded = limit is not None and self.steps < limit
-        remedies = [] if self.scores.dtype == np.float64 else ['dtype="float64"']
-        if limit is not None and not rounded:
-            remedies.append("more steps in solver=" if solver is not None else f"max_steps above {limit}")
-        if not getattr(getattr(self.ranker, "prior", None), "proper", True):
-            remedies.append("a prior")
-        said = "rounding ended the search before the criterion was met" if rounded else sentence
-        listed = " or ".join(filter(None, (", ".join(remedies[:-1]), *remedies[-1:])))
-        return f"{said} ({self.steps} steps)" + (f"; use {listed}" if remedies else "")
 
     @cached_property
     def standard_errors(self) -> np.ndarray:
