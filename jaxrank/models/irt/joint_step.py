@@ -122,10 +122,8 @@ def _uncertainty(t: Terms) -> tuple[Array, Array]:
     a, eta, cell = system.a, system.eta, system.cell
     information = jnp.sum(cell.fisher_ee * a[None] ** 2, axis=1)
     information = jnp.where(jnp.sum(t.trials, axis=1) > 0, information, jnp.inf)
-    index, n_models = jnp.arange(len(information))[:, None], len(information)
-    least = jnp.where(information == jnp.min(information, axis=0, keepdims=True), index, n_models)
-    one = index == jnp.min(least, axis=0, keepdims=True)
-    contrast = (one - 1 / n_models).astype(a.dtype)
+    one = _first(information == jnp.min(information, axis=0, keepdims=True))
+    contrast = (one - 1 / len(one)).astype(a.dtype)
     x, y = _solve(system._replace(top=contrast, right=[jnp.zeros_like(r) for r in system.right]))
     moved = a[None] * (x[:, None] - y[0][None]) + eta * y[1][None]
     squares, known = (cell.eta_size * moved) ** 2, cell.fisher_ee * moved**2
@@ -175,8 +173,7 @@ def _system(t: Terms) -> _System:
         tie = t.weight, strength
         held = [[exact[0][0] + strength * t.weight**2], *exact[1:]]
         spared = ~sound & used & _positive_definite(held, unit)
-        index = jnp.arange(len(spared))[:, None]
-        sound = sound | (index == jnp.min(jnp.where(spared, index, len(spared)), axis=0, keepdims=True))
+        sound = sound | _first(spared)
     # Where a steep question is sure of what did not happen it has a slope and no information, and steps in the unit of
     # the information alone stay long whatever the damping.
     surprise = cell.eta**2
@@ -200,6 +197,12 @@ def _system(t: Terms) -> _System:
     rows_scale, top = rows_scale + t.bend, top - t.slope
     rows = rows + t.bend + t.damping[None] * rows_scale
     return _System(grounded(rows, rows_scale, t.ground), cross, block, top, right, tie, a, eta, cell)
+
+
+def _first(marked: Array) -> Array:
+    """The first of those marked in each lane, (n, lanes); none where none is."""
+    index = jnp.arange(len(marked))[:, None]
+    return index == jnp.min(jnp.where(marked, index, len(marked)), axis=0, keepdims=True)
 
 
 def _down(values: Array) -> Array:
