@@ -1,12 +1,13 @@
 """Table 3 of arXiv 2603.10960 whole, on the mimic: pools of 5, 10 and 15 models, one trial a question.
 
-``python -m experiments.model_pools.run [--shard I/N | --steal] [--methods M ...] [--without M ...] [--cells C ...]``
-does its part of 69 methods x 15 cells x 1,000 pools, chunk by chunk, in a folder that processes may share and that any
-of them may leave or join (``jaxrank.model_pools`` with a checkpoint), and adds one line for each method and cell to
-a file of its own beside the chunks: seconds of the clock and of the processors. ``--merge`` puts what is complete into
-results.json, prints the comparison with the published table and draws figure.png; ``--statuses`` adds how the fits of
-single trials end, in some pools of every cell. ``--seconds T`` begins nothing new after T seconds. The methods are the
-72 published ones but Kemeny's two, which are solved on the host, and Markov chains.
+``python -m experiments.model_pools.run [--shard I/N | --steal [--backwards]] [--methods M ...] [--without M ...]
+[--cells C ...]`` does its part of 69 methods x 15 cells x 1,000 pools, chunk by chunk, in a folder that processes may
+share and that any of them may leave or join (``jaxrank.model_pools`` with a checkpoint), and adds one line for each
+method and cell to a file of its own beside the chunks: seconds of the clock and of the processors. Of two processes
+that steal one may go ``--backwards``: each program is then compiled once, not by both. ``--merge`` puts what is
+complete into results.json, prints the comparison with the published table and draws figure.png; ``--statuses`` adds how
+the fits of single trials end, in some pools of every cell. ``--seconds T`` begins nothing new after T seconds. The
+methods are the 72 published ones but Kemeny's two, which are solved on the host, and Markov chains.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("build/model_pools"), help="where the chunks lie")
     parser.add_argument("--shard", help="I/N")
     parser.add_argument("--steal", action="store_true")
+    parser.add_argument("--backwards", action="store_true", help="the last method first")
     parser.add_argument("--merge", action="store_true")
     parser.add_argument("--statuses", action="store_true")
     parser.add_argument("--methods", nargs="*")
@@ -72,7 +74,7 @@ def main() -> None:
         return
     log = args.folder / f"seconds-{socket.gethostname()}-{os.getpid()}.jsonl"
     args.folder.mkdir(parents=True, exist_ok=True)
-    for method, b, size in parts(args.methods or mapped(), args.without, args.cells):
+    for method, b, size in parts(args.methods or mapped(), args.without, args.cells, args.backwards):
         if time.monotonic() > until:
             break
         clock, processors = time.perf_counter(), time.process_time()
@@ -96,13 +98,15 @@ def mapped() -> list[str]:
     return [m for m, entry in jr.entries().items() if entry.published and m not in CONFIG["on_the_host"]]
 
 
-def parts(methods: list[str], without: list[str], cells: list[str] | None) -> Iterator[tuple[str, str, int]]:
+def parts(
+    methods: list[str], without: list[str], cells: list[str] | None, backwards: bool = False
+) -> Iterator[tuple[str, str, int]]:
     """Methods and cells, so that cells of one shape, whose program is one, follow each other."""
-    for size in CONFIG["sizes"]:
-        for shape in (CONFIG["benchmarks"][:-1], CONFIG["benchmarks"][-1:]):
-            for method in methods:
-                if method not in without:
-                    yield from ((method, b, size) for b in shape if cells is None or f"{b}, {size}" in cells)
+    wanted = [m for m in methods if m not in without]
+    shapes = (CONFIG["benchmarks"][:-1], CONFIG["benchmarks"][-1:])
+    of_one_program = [(size, shape, m) for size in CONFIG["sizes"] for shape in shapes for m in wanted]
+    for size, shape, method in of_one_program[:: -1 if backwards else 1]:
+        yield from ((method, b, size) for b in shape if cells is None or f"{b}, {size}" in cells)
 
 
 def pools(b: str, size: int, method: str, folder: Path, shard: str | None) -> Pools:
