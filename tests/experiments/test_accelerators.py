@@ -19,7 +19,7 @@ from experiments.accelerators.targets import TARGETS, Text
 from jaxrank.methods.catalogue import entries
 from jaxrank.numerics.precision import precision
 
-LARGE = {"kemeny_young_small"}
+LARGE = {"kemeny_young_small", "mirt"}  # mirt: 81 nodes a model and question, in float64
 
 
 def equations(jaxpr: Any) -> Iterator[Any]:
